@@ -1,0 +1,89 @@
+"""What a network receives: tensors of word forms and of where they stand. Nothing about text."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fabir.text.vocabulary import Forms
+
+# Lengths are padded to multiples of these, so that kernels prepared for a shape are used again.
+PASSAGE_STEP, QUESTION_STEP, FORM_STEP, CHARACTER_STEP = 16, 8, 256, 4
+
+
+class Batch(NamedTuple):
+    """Questions and passages as indices into the batch's own list of distinct word forms.
+
+    Shape:
+        words: [forms] row of each form's word vector, 0 for form 0, which is padding
+        characters: [forms, chars] characters of each form, 0 at padding
+        passage: [batch, passage] form of each token, 0 at padding
+        question: [batch, question] the same
+    """
+
+    words: Tensor
+    characters: Tensor
+    passage: Tensor
+    question: Tensor
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        return Batch(*(tensor.to(device) for tensor in self))
+
+
+def collate(forms: Forms, passages: Sequence[np.ndarray], questions: Sequence[np.ndarray]) -> Batch:
+    """Pad forms of passages and questions (int32 [tokens] each) into a batch."""
+    passage = _padded(passages, PASSAGE_STEP)
+    question = _padded(questions, QUESTION_STEP)
+    everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
+    used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding
+    words = np.zeros(_step(len(used), FORM_STEP), np.int64)
+    words[: len(used)] = forms.rows(used)
+    spelt = forms.characters(used)
+    longest = int((spelt > 0).sum(1).max())
+    characters = np.zeros((len(words), _step(longest, CHARACTER_STEP)), np.int64)
+    width = min(characters.shape[1], spelt.shape[1])
+    characters[: len(used), :width] = spelt[:, :width]
+    return Batch(
+        words=torch.from_numpy(words),
+        characters=torch.from_numpy(characters),
+        passage=torch.from_numpy(where[: passage.size].reshape(passage.shape)),
+        question=torch.from_numpy(where[passage.size : -1].reshape(question.shape)),
+    )
+
+
+def _padded(rows: Sequence[np.ndarray], step: int) -> np.ndarray:
+    lengths = np.array([len(row) for row in rows])
+    padded = np.zeros((len(rows), _step(int(lengths.max(initial=0)), step)), np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return padded
+
+
+def _step(length: int, step: int) -> int:
+    return max(step, -(-length // step) * step)
+
+
+def length_groups(
+    lengths: np.ndarray, batch_size: int, groups: int, generator: np.random.Generator
+) -> list[np.ndarray]:
+    """One epoch: every example once, in shuffled batches of similar length (thesis 6.2).
+
+    Examples are sorted into `groups` equally large groups by length; batches are drawn within a
+    group, and the batches of all groups are shuffled together. Fewer than `batch_size` examples
+    are left over in each group; those of all groups share batches.
+
+    Returns:
+        arrays of indices into `lengths`
+    """
+    order = np.argsort(lengths + generator.random(len(lengths)), kind="stable")
+    batches, rest = [], []
+    for group in np.array_split(order, groups):
+        group = generator.permutation(group)
+        whole = len(group) // batch_size * batch_size
+        batches += list(group[:whole].reshape(-1, batch_size))
+        rest.append(group[whole:])
+    left = np.concatenate(rest)
+    batches += [left[i : i + batch_size] for i in range(0, len(left), batch_size)]
+    return [batches[i] for i in generator.permutation(len(batches))]

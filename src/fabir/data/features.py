@@ -1,0 +1,194 @@
+"""A SQuAD file as arrays: forms, character offsets and answer spans in tokens, cached on disk.
+
+The cache holds what depends on the text alone, so that it serves every vocabulary.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from fabir.data.squad import Answer, Dataset, Passage
+from fabir.files import replacing
+from fabir.progress import track
+from fabir.text.tokens import TOKENISER, Tokens, tokenise
+from fabir.text.vocabulary import Forms, Vocabulary
+
+_VERSION = "1"
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths in one array: row i is `values[offsets[i]:offsets[i + 1]]`."""
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+
+def ragged(rows: list[list[int]] | list[np.ndarray]) -> Ragged:
+    """Join integer rows into one array, int32."""
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    values = np.concatenate([np.asarray(row, np.int32) for row in rows]) if rows else []
+    return Ragged(np.asarray(values, np.int32), offsets)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The questions of one file.
+
+    passages, questions: numbers of spellings, per token
+    starts, ends: character offsets of the passages' tokens, half-open
+    passage_of: [questions] the passage of each question
+    spans: per question its distinct aligned answers as start, end, start, end ... in tokens, ends
+        inclusive; empty if the question has no answer or none that falls on token borders
+    unaligned: [questions] answers that do not fall on token borders
+    spellings: the distinct words
+    """
+
+    passages: Ragged
+    questions: Ragged
+    starts: Ragged
+    ends: Ragged
+    passage_of: np.ndarray
+    spans: Ragged
+    unaligned: np.ndarray
+    spellings: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How often each spelling is seen in training: a passage counts once a question."""
+        weights = np.bincount(self.passage_of, minlength=len(self.passages))
+        per_token = np.repeat(weights, self.passages.lengths)
+        seen = np.bincount(self.passages.values, per_token, len(self.spellings))
+        seen += np.bincount(self.questions.values, minlength=len(self.spellings))
+        return dict(zip(self.spellings, seen.astype(int).tolist(), strict=True))
+
+
+def align(answer: Answer, first_at: dict[int, int], last_at: dict[int, int]) -> list[int]:
+    """The first and last token of an answer, or nothing if it does not fall on token borders.
+
+    `first_at` and `last_at` give the token that starts, or ends, at a character offset.
+    """
+    text = answer.text
+    first = first_at.get(answer.start + len(text) - len(text.lstrip()))
+    last = last_at.get(answer.start + len(text.rstrip()))
+    return [] if first is None or last is None or last < first else [first, last]
+
+
+def build_features(dataset: Dataset) -> Features:
+    """Tokenise a data set and align its answers."""
+    numbers: dict[str, int] = {}
+    passages, questions, starts, ends, spans = [], [], [], [], []
+    passage_of: list[int] = []
+    unaligned: list[int] = []
+
+    def number(words: list[str]) -> list[int]:
+        return [numbers.setdefault(word, len(numbers)) for word in words]
+
+    for index, passage in enumerate(track(dataset.passages, "tokenising")):
+        tokens = tokenise(passage.text)
+        passages.append(number(tokens.words))
+        starts.append(tokens.starts)
+        ends.append(tokens.ends)
+        for found, missed in _aligned(passage, tokens):
+            spans.append(found)
+            unaligned.append(missed)
+        for question in passage.questions:
+            questions.append(number(tokenise(question.text).words))
+            passage_of.append(index)
+    return Features(
+        passages=ragged(passages),
+        questions=ragged(questions),
+        starts=ragged(starts),
+        ends=ragged(ends),
+        passage_of=np.asarray(passage_of, np.int32),
+        spans=ragged(spans),
+        unaligned=np.asarray(unaligned, np.int32),
+        spellings=tuple(numbers),
+    )
+
+
+def _aligned(passage: Passage, tokens: Tokens) -> list[tuple[list[int], int]]:
+    """For each question its distinct spans, flat, and how many answers have none."""
+    first_at = {start: token for token, start in enumerate(tokens.starts)}
+    last_at = {end: token for token, end in enumerate(tokens.ends)}
+    result = []
+    for question in passage.questions:
+        found = [align(answer, first_at, last_at) for answer in question.answers]
+        distinct = dict.fromkeys(tuple(span) for span in found if span)
+        result.append(([end for span in distinct for end in span], found.count([])))
+    return result
+
+
+def load_features(dataset: Dataset, source: Path, cache: Path | None = None) -> Features:
+    """The features of `dataset`, read from `source`: from the cache, or built and cached.
+
+    The entry is named by the file's contents, the answers kept, and the version of tokeniser and
+    format; a damaged entry is built anew.
+    """
+    digest = hashlib.sha256(source.read_bytes())
+    digest.update(repr((TOKENISER, _VERSION, len(dataset), dataset.bad_answers)).encode())
+    path = (cache or _cache_folder()) / f"{digest.hexdigest()}.npz"
+    try:
+        return _read(path)
+    except (OSError, ValueError, KeyError, EOFError):
+        features = build_features(dataset)
+    with replacing(path) as temporary:
+        _write(features, temporary)
+    return features
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabir" / "features"
+
+
+def _write(features: Features, path: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    for field in fields(features):
+        value = getattr(features, field.name)
+        if isinstance(value, Ragged):
+            arrays[f"{field.name}.values"] = value.values
+            arrays[f"{field.name}.offsets"] = value.offsets
+        elif isinstance(value, tuple):
+            joined = "\n".join(value).encode("utf-8", "surrogatepass")
+            arrays[field.name] = np.frombuffer(joined, np.uint8)
+        else:
+            arrays[field.name] = value
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)  # pyright: ignore[reportArgumentType]
+
+
+def _read(path: Path) -> Features:
+    with np.load(path) as arrays:
+        kinds = {field.name for field in fields(Features)}
+        values = {
+            name: Ragged(arrays[f"{name}.values"], arrays[f"{name}.offsets"])
+            for name in kinds
+            if f"{name}.values" in arrays
+        }
+        plain = {name: arrays[name] for name in kinds - values.keys()}
+    spellings = plain.pop("spellings").tobytes().decode("utf-8", "surrogatepass")
+    return Features(**values, **plain, spellings=tuple(spellings.split("\n")))
+
+
+def renumber(features: Features, vocabulary: Vocabulary) -> tuple[Forms, Ragged, Ragged]:
+    """Turn numbers of spellings into forms: the table, the passages and the questions."""
+    forms = Forms(vocabulary)
+    table = forms.number(features.spellings)
+    return (
+        forms,
+        Ragged(table[features.passages.values], features.passages.offsets),
+        Ragged(table[features.questions.values], features.questions.offsets),
+    )

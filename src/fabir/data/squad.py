@@ -1,0 +1,307 @@
+"""SQuAD 1.1 and 2.0 files in memory: read, checked field by field, and written.
+
+Everything here is text and character offsets; tokens and tensors are `fabir.data.features`.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from fabir.errors import InputError
+from fabir.files import open_text, replacing
+
+OnBadAnswer = Literal["error", "skip", "repair", "keep"]
+
+T = TypeVar("T")
+
+_KINDS = {list: "a list", str: "a string", int: "an integer", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A piece of a passage; `start` is its character offset there."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its reference answers; `plausible` holds SQuAD 2.0's tempting wrong ones."""
+
+    id: str
+    text: str
+    answers: tuple[Answer, ...]
+    impossible: bool = False
+    plausible: tuple[Answer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph with its questions; `title` is that of its article, or empty."""
+
+    text: str
+    title: str
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A SQuAD file. Its length is the number of questions.
+
+    `bad_answers` has one line for each answer that was dropped or moved while reading: the
+    question's id and what was wrong.
+    """
+
+    passages: tuple[Passage, ...]
+    version: str
+    bad_answers: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(passage.questions) for passage in self.passages)
+
+    @property
+    def questions(self) -> Iterator[tuple[Passage, Question]]:
+        """Every question with its passage, in the order of the file."""
+        for passage in self.passages:
+            for question in passage.questions:
+                yield passage, question
+
+    @property
+    def has_unanswerable(self) -> bool:
+        """Whether this is SQuAD 2.0 data, in which a question may have no answer."""
+        return _is_v2(self.version) or any(question.impossible for _, question in self.questions)
+
+
+def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Dataset:
+    """Read a SQuAD 1.1 or 2.0 file, plain or `.gz`.
+
+    A question may lack `answers` (data to predict on). A file with an `is_impossible` field counts
+    as version 2.0 whatever it calls itself. For an answer that is blank or not found at its offset,
+    `on_bad_answer` says what happens: `error` refuses the file; `skip` drops the answer, and the
+    question with it when it was the last one; `repair` takes the nearest place in the passage where
+    the answer's text occurs, and skips when there is none; `keep` leaves the answer as it is, for
+    the official metrics, which look at texts only. Each is listed in `bad_answers`.
+
+    Raises:
+        InputError: the file cannot be read, is not JSON, or is malformed.
+    """
+    if on_bad_answer not in get_args(OnBadAnswer):
+        choices = ", ".join(get_args(OnBadAnswer))
+        raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
+    return _Parser(path, on_bad_answer).dataset(read_json(path))
+
+
+def write_squad(dataset: Dataset, path: str | Path) -> None:
+    """Write `dataset` in SQuAD's format, gzipped if `path` ends in `.gz`.
+
+    Neighbouring passages of the same title become one article. `bad_answers` is not written.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    v2 = dataset.has_unanswerable
+    articles = [
+        {"title": title, "paragraphs": [_paragraph(passage, v2) for passage in passages]}
+        for title, passages in groupby(dataset.passages, key=lambda passage: passage.title)
+    ]
+    content = json.dumps({"version": dataset.version, "data": articles}).encode()
+    if Path(path).suffix == ".gz":
+        content = gzip.compress(content, mtime=0)  # no date: equal data makes equal files
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def read_json(path: str | Path) -> Any:
+    """Parse a JSON file, plain or `.gz`.
+
+    Raises:
+        InputError: the file cannot be read or is not JSON (line and column are named).
+    """
+    try:
+        with open_text(path) as file:
+            return json.loads(file.read().removeprefix("\ufeff"))
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise InputError(f"{path}: not valid JSON at {place}: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}") from error
+
+
+def _is_v2(version: str) -> bool:
+    return version.lower().lstrip("v").split(".")[0] == "2"
+
+
+def _paragraph(passage: Passage, v2: bool) -> dict[str, Any]:
+    return {"context": passage.text, "qas": [_qa(question, v2) for question in passage.questions]}
+
+
+def _qa(question: Question, v2: bool) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": question.id, "question": question.text}
+    record["answers"] = _records(question.answers)
+    if v2:
+        record["is_impossible"] = question.impossible
+    if question.plausible:
+        record["plausible_answers"] = _records(question.plausible)
+    return record
+
+
+def _records(answers: tuple[Answer, ...]) -> list[dict[str, Any]]:
+    return [{"text": answer.text, "answer_start": answer.start} for answer in answers]
+
+
+@dataclass(slots=True)
+class _Parser:
+    """Turns parsed JSON into a Dataset; knows at any moment where in the file it is."""
+
+    path: str | Path
+    on_bad_answer: OnBadAnswer
+    place: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    bad: list[str] = field(default_factory=list)
+    saw_impossible: bool = False
+
+    def dataset(self, document: Any) -> Dataset:
+        articles = self.take(document, "data", list)
+        version = document.get("version", "")
+        if not isinstance(version, str | int | float):
+            raise self.malformed(f'field "version": expected a string, got {_kind(version)}')
+        passages: list[Passage] = []
+        for number, article in enumerate(articles, 1):
+            self.enter(0, f"article {number}")
+            passages += self.article(number, article)
+        if self.bad and self.on_bad_answer == "error":
+            raise self.refusal()
+        if self.saw_impossible and not _is_v2(str(version)):
+            version = "v2.0"
+        return Dataset(tuple(passages), str(version), tuple(self.bad))
+
+    def article(self, number: int, record: Any) -> Iterator[Passage]:
+        paragraphs = self.take(record, "paragraphs", list)
+        title = self.take(record, "title", str) if "title" in record else ""
+        if title:
+            self.enter(0, f"article {number} {_short(title)}")
+        for number, paragraph in enumerate(paragraphs, 1):
+            self.enter(1, f"paragraph {number}")
+            text = self.text(paragraph, "context")
+            questions: list[Question] = []
+            for number, qa in enumerate(self.take(paragraph, "qas", list), 1):
+                self.enter(2, f"question {number}")
+                question = self.question(qa, text)
+                if question is not None:
+                    questions.append(question)
+            yield Passage(text, title, tuple(questions))
+
+    def question(self, record: Any, passage: str) -> Question | None:
+        """The question, or None when its last answer was a bad one."""
+        id = self.text(record, "id")
+        self.enter(2, f"question {_short(id)}")
+        if id in self.ids:
+            raise self.malformed('field "id": another question of this file has the same one')
+        self.ids.add(id)
+        text = self.text(record, "question")
+        impossible = False
+        if "is_impossible" in record:
+            self.saw_impossible = True
+            impossible = self.take(record, "is_impossible", bool)
+        given = self.take(record, "answers", list) if "answers" in record else []
+        if impossible and given:
+            raise self.malformed('field "answers": must be empty where "is_impossible" is true')
+        answers = self.answers(given, passage, id, "answer")
+        plausible: tuple[Answer, ...] = ()
+        if "plausible_answers" in record:
+            items = self.take(record, "plausible_answers", list)
+            plausible = self.answers(items, passage, id, "plausible answer")
+        if given and not answers and self.on_bad_answer != "error":
+            self.bad.append(f"{id}: no answer is left; question removed")
+            return None
+        return Question(id, text, answers, impossible, plausible)
+
+    def answers(self, items: list[Any], passage: str, id: str, noun: str) -> tuple[Answer, ...]:
+        answers: list[Answer] = []
+        for number, item in enumerate(items, 1):
+            self.enter(3, f"{noun} {number}")
+            text = self.take(item, "text", str)
+            start = self.take(item, "answer_start", int)
+            if start >= 0 and passage.startswith(text, start) and text.strip():
+                answers.append(Answer(text, start))
+            else:
+                answers += self.bad_answer(Answer(text, start), passage, f"{id}: {noun} {number}")
+        del self.place[3:]
+        return tuple(answers)
+
+    def bad_answer(self, answer: Answer, passage: str, label: str) -> list[Answer]:
+        """Notes the bad answer; returns what it is replaced with, if anything."""
+        blank = not answer.text.strip()
+        place = _nearest(passage, answer) if self.on_bad_answer == "repair" and not blank else None
+        if place is not None:
+            done, kept = f"moved to {place}", [Answer(answer.text, place)]
+        elif self.on_bad_answer == "keep":
+            done, kept = "kept", [answer]
+        else:
+            done, kept = "dropped", []
+        wrong = "is blank" if blank else f"{_short(answer.text)} is not at offset {answer.start}"
+        self.bad.append(f"{label} {wrong}" + ("" if self.on_bad_answer == "error" else f"; {done}"))
+        return kept
+
+    def enter(self, level: int, label: str) -> None:
+        self.place[level:] = [label]
+
+    def take(self, record: Any, name: str, kind: type[T]) -> T:
+        """The field `name` of `record`; exactly of type `kind`, so that true is not an integer."""
+        if type(record) is not dict:
+            raise self.malformed(f"expected an object, got {_kind(record)}")
+        if name not in record:
+            raise self.malformed(f'field "{name}": missing')
+        value = record[name]
+        if type(value) is not kind:
+            raise self.malformed(f'field "{name}": expected {_KINDS[kind]}, got {_kind(value)}')
+        return value
+
+    def text(self, record: Any, name: str) -> str:
+        value = self.take(record, name, str)
+        if not value.strip():
+            raise self.malformed(f'field "{name}": blank')
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:  # "\ud83d" alone: JSON allows it, no file can hold it
+            message = f'field "{name}": half a surrogate pair at character {error.start}'
+            raise self.malformed(message) from error
+        return value
+
+    def malformed(self, problem: str) -> InputError:
+        return InputError(f"{self.path}: {', '.join([*self.place, problem])}")
+
+    def refusal(self) -> InputError:
+        more = f" and {len(self.bad) - 3} more" if len(self.bad) > 3 else ""
+        return InputError(
+            f"{self.path}: answers that do not match their passage: {len(self.bad)} "
+            f"({'; '.join(self.bad[:3])}{more}); choose --on-bad-answer skip or repair"
+        )
+
+
+def _nearest(passage: str, answer: Answer) -> int | None:
+    """Where `answer.text` occurs nearest to `answer.start`, the earlier of two equally near."""
+    start = max(answer.start, 0)
+    before = passage.rfind(answer.text, 0, start + len(answer.text))
+    places = [place for place in (before, passage.find(answer.text, start)) if place >= 0]
+    return min(places, key=lambda place: abs(place - start), default=None)
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,224 @@
+"""The official SQuAD 1.1 and 2.0 metrics, equal to the published scripts to the last digit.
+
+Percentages from 0 to 100. Sums run in the scripts' order and over their types (an exact match is an
+int, a partial one a float), because the last digit depends on both.
+"""
+
+import re
+import string
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabir.data.squad import Dataset, Question, read_json
+from fabir.errors import InputError
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def evaluate(
+    dataset: Dataset,
+    predictions: Mapping[str, str],
+    na_prob: Mapping[str, float] | None = None,
+    na_threshold: float = 1.0,
+) -> dict[str, float | int]:
+    """Score the predicted text of each question id, with the metric of the data's version.
+
+    SQuAD 1.1: `exact`, `f1`, `total`. SQuAD 2.0: these and `HasAns_*`, `NoAns_*` for the questions
+    with and without an answer, where there are any. There the empty text means "no answer", as does
+    a no-answer probability in `na_prob` above `na_threshold`; with `na_prob` the best thresholds
+    are searched too (`best_exact`, `best_exact_thresh`, `best_f1`, `best_f1_thresh`).
+    A question without a prediction counts as wrong, with a warning on stderr; predictions for
+    questions that are not in the dataset are ignored.
+
+    Raises:
+        InputError: no questions; a 1.1 question without reference answers; `na_prob` for 1.1 data,
+            or lacking a predicted question.
+    """
+    questions = [question for _, question in dataset.questions]
+    if not questions:
+        raise InputError("there are no questions to evaluate")
+    _warn_missing([question.id for question in questions if question.id not in predictions])
+    if dataset.has_unanswerable:
+        return _evaluate_v2(questions, predictions, na_prob, na_threshold)
+    if na_prob is not None:
+        raise InputError("no-answer probabilities (--na-prob) are for SQuAD 2.0 data, not for 1.1")
+    return _evaluate_v1(questions, predictions)
+
+
+def read_predictions(path: str | Path) -> dict[str, str]:
+    """Read predictions.json: an object from question id to answer text.
+
+    Raises:
+        InputError: the file cannot be read, or holds anything else.
+    """
+    predictions = _read_object(path)
+    for id, text in predictions.items():
+        if type(text) is not str:
+            raise InputError(
+                f"{path}: prediction for {id!r}: expected a string, got {type(text).__name__}"
+            )
+    return predictions
+
+
+def read_na_prob(path: str | Path) -> dict[str, float]:
+    """Read na_prob.json: an object from question id to the probability that it has no answer.
+
+    Raises:
+        InputError: the file cannot be read, or holds anything else.
+    """
+    probabilities = _read_object(path)
+    for id, value in probabilities.items():
+        if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+            got = value if type(value) is float else type(value).__name__
+            raise InputError(f"{path}: probability for {id!r}: expected a number, got {got}")
+    return {id: float(value) for id, value in probabilities.items()}
+
+
+def normalise_answer(text: str) -> str:
+    """Lower case, no ASCII punctuation, no English articles, single spaces."""
+    text = text.lower().translate(_NO_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def exact_match(prediction: str, references: Iterable[str]) -> int:
+    """1 if the prediction equals any reference after normalisation, else 0."""
+    prediction = normalise_answer(prediction)
+    return int(any(prediction == normalise_answer(reference) for reference in references))
+
+
+def f1(prediction: str, references: Iterable[str], both_empty: int = 1) -> float:
+    """The highest F1 (0 to 1) of the prediction's words against those of each reference.
+
+    `both_empty` is the score when nothing is left of either text after normalisation: the 2.0
+    script says 1, the 1.1 script 0.
+    """
+    words = normalise_answer(prediction).split()
+    return max(_f1(words, normalise_answer(text).split(), both_empty) for text in references)
+
+
+def _f1(prediction: Sequence[str], reference: Sequence[str], both_empty: int) -> float:
+    if not prediction and not reference:
+        return both_empty
+    common = sum((Counter(prediction) & Counter(reference)).values())
+    if common == 0:
+        return 0
+    precision = common / len(prediction)
+    recall = common / len(reference)
+    return (2 * precision * recall) / (precision + recall)
+
+
+def _evaluate_v1(
+    questions: Sequence[Question], predictions: Mapping[str, str]
+) -> dict[str, float | int]:
+    exact_total, f1_total = 0, 0.0
+    for question in questions:
+        references = [answer.text for answer in question.answers]
+        if not references:
+            raise InputError(f"question {question.id!r} has no reference answers to evaluate with")
+        if question.id in predictions:
+            prediction = predictions[question.id]
+            exact_total += exact_match(prediction, references)
+            f1_total += f1(prediction, references, both_empty=0)  # the script adds one by one too
+    total = len(questions)
+    return {"exact": 100.0 * exact_total / total, "f1": 100.0 * f1_total / total, "total": total}
+
+
+def _evaluate_v2(
+    questions: Sequence[Question],
+    predictions: Mapping[str, str],
+    na_prob: Mapping[str, float] | None,
+    na_threshold: float,
+) -> dict[str, float | int]:
+    answerable = {question.id: bool(question.answers) for question in questions}
+    exact, overlap = _raw_scores(questions, predictions)
+    probabilities = dict.fromkeys(predictions, 0.0) if na_prob is None else na_prob
+    lacking = [id for id in answerable if id in predictions and id not in probabilities]
+    if lacking:
+        message = f"{len(lacking)} predicted questions have no no-answer probability"
+        raise InputError(f"{message} ({_some(lacking)}); give one for each in --na-prob")
+    silent = {id for id in answerable if id in predictions and probabilities[id] > na_threshold}
+    certain = {id: float(not answerable[id]) for id in silent}
+    result = _averages(exact | certain, overlap | certain, list(answerable))
+    for name, wanted in (("HasAns", True), ("NoAns", False)):
+        ids = [id for id, has_answer in answerable.items() if has_answer is wanted]
+        if ids:
+            part = _averages(exact | certain, overlap | certain, ids)
+            result |= {f"{name}_{key}": value for key, value in part.items()}
+    if na_prob is not None:
+        for name, raw in (("exact", exact), ("f1", overlap)):
+            best = _best_threshold(raw, predictions, na_prob, answerable)
+            result[f"best_{name}"], result[f"best_{name}_thresh"] = best
+    return result
+
+
+def _raw_scores(
+    questions: Sequence[Question], predictions: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Exact match and F1 by id, before any threshold; 0 where there is no prediction."""
+    exact: dict[str, float] = {}
+    overlap: dict[str, float] = {}
+    for question in questions:
+        texts = [answer.text for answer in question.answers if normalise_answer(answer.text)]
+        references = texts or [""]
+        prediction = predictions.get(question.id)
+        exact[question.id] = 0 if prediction is None else exact_match(prediction, references)
+        overlap[question.id] = 0 if prediction is None else f1(prediction, references)
+    return exact, overlap
+
+
+def _averages(
+    exact: Mapping[str, float], overlap: Mapping[str, float], ids: Sequence[str]
+) -> dict[str, float | int]:
+    total = len(ids)
+    return {
+        "exact": 100.0 * sum(exact[id] for id in ids) / total,
+        "f1": 100.0 * sum(overlap[id] for id in ids) / total,
+        "total": total,
+    }
+
+
+def _best_threshold(
+    raw: Mapping[str, float],
+    predictions: Mapping[str, str],
+    na_prob: Mapping[str, float],
+    answerable: Mapping[str, bool],
+) -> tuple[float, float]:
+    """The best score, and the no-answer probability up to which questions are answered for it.
+
+    Starts from answering nothing and answers one question after another, surest first. As in the
+    script, equal probabilities keep their order in the file, and the best may fall between them.
+    """
+    score: float = sum(not answerable[id] for id in raw if id in predictions)
+    best, threshold = score, 0.0
+    for id in sorted(na_prob, key=lambda id: na_prob[id]):
+        if id not in raw or id not in predictions:
+            continue
+        if answerable[id]:
+            score += raw[id]
+        elif predictions[id]:
+            score -= 1
+        if score > best:
+            best, threshold = score, na_prob[id]
+    return 100.0 * best / len(raw), threshold
+
+
+def _warn_missing(ids: Sequence[str]) -> None:
+    if ids:
+        message = f"{len(ids)} questions have no prediction and count as wrong ({_some(ids)})"
+        print(f"warning: {message}", file=sys.stderr)
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(map(repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
+
+
+def _read_object(path: str | Path) -> dict[str, Any]:
+    document = read_json(path)
+    if type(document) is not dict:
+        kind = type(document).__name__
+        raise InputError(f"{path}: expected an object of question ids, got {kind}")
+    return document

@@ -1,0 +1,62 @@
+"""From passage vectors to start and end logits: the answer selectors."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from fabir.layers.convolution import Convolution
+from fabir.layers.dropout import Dropout
+
+PADDING_LOGIT = -1e30
+
+
+class SpanLogits(NamedTuple):
+    """What every reader returns: float32 logits, `PADDING_LOGIT` at padding.
+
+    Shape:
+        start, end: [batch, passage]
+    """
+
+    start: Tensor
+    end: Tensor
+
+
+def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
+    """Float32 logits with padding at `PADDING_LOGIT`.
+
+    Shape:
+        logits, mask: [batch, passage]; the mask is True on real tokens
+    """
+    return torch.where(mask, logits.float(), PADDING_LOGIT)
+
+
+class LinearSelector(nn.Linear):
+    """One weight vector for each of `outputs` distributions (thesis eq. 5.19, `P v`)."""
+
+    def __init__(self, dim: int, outputs: int) -> None:
+        super().__init__(dim, outputs, bias=False)
+
+    def forward(self, passage: Tensor, mask: Tensor) -> Tensor:
+        """Shape: passage [batch, passage, dim] -> [batch, passage, outputs]; no use of the mask."""
+        return super().forward(passage)
+
+
+class ConvolutionSelector(nn.Module):
+    """Two convolutions with a ReLU between, dropout before each (FABIR III-G, thesis eq. 5.20).
+
+    Shape:
+        passage: [batch, passage, dim]
+        mask: [batch, passage, 1], 1 on real tokens
+        result: [batch, passage, outputs]
+    """
+
+    def __init__(self, dim: int, hidden: int, outputs: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.inner = Convolution(dim, hidden, width)
+        self.outer = Convolution(hidden, outputs, width)
+
+    def forward(self, passage: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.inner(self.dropout(passage * mask)).relu()
+        return self.outer(self.dropout(hidden * mask))

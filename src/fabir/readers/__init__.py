@@ -1,0 +1,29 @@
+"""The registered readers: a name, its config and its network. To add one, add a line."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from fabir.errors import InputError
+from fabir.readers.fabir import Fabir, FabirConfig
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A config dataclass, and the network built from it and the sizes of a vocabulary."""
+
+    config: type[Any]
+    network: type[nn.Module]
+
+
+READERS = {
+    "fabir": Registered(FabirConfig, Fabir),
+}
+
+
+def registered(name: str) -> Registered:
+    """The reader called `name`; InputError lists the names there are."""
+    if name not in READERS:
+        raise InputError(f"no reader is called {name!r}: there are {', '.join(READERS)}")
+    return READERS[name]

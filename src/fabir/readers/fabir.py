@@ -1,0 +1,388 @@
+"""FABIR: a Fully Attention-Based Information Retriever (Correia et al. 2018, arXiv 1810.09580).
+
+Embeddings, the reduction layer, processing layers, the answer selector; top to bottom like the
+paper's Figure 1. No strings, no loss, no decoding here.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from fabir.data.batches import Batch
+from fabir.layers.attention import AttentionWeights, Projection
+from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import CharacterConvolution, Highway, VocabularySizes, WordRows
+from fabir.layers.feedforward import FeedForward, Join
+from fabir.layers.pointer import ConvolutionSelector, LinearSelector, SpanLogits, mask_logits
+from fabir.layers.position import trigonometric_positions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FabirConfig:
+    """Table 5 of the thesis and every variation of its Table 6.
+
+    Args:
+        characters: embed characters too ("without char embedding" when false)
+        character_dim: features of a character
+        character_filters: size of a word's character-level vector
+        character_width: characters a filter sees
+        word_projection: a trained linear map of the word vector before the highway
+        highway_layers: highway layers after word and characters are joined
+        model_dim: size of a word's vector in the processing layers, even
+        heads: attention heads ("2 heads")
+        feed_forward: hidden size in processing layers; the reduction layer has it scaled alike
+        layers: processing layers after the reduction layer ("2 layers", "4 layers")
+        reduction: the reduction layer, or a reduction matrix and one more processing layer
+        attention_width: kernel size along the keys; 0 is "without convolutional attention"
+        cross_attention: softmax over passage positions (column-wise) or question positions
+        layer_type: repeated layers, or switching the direction of cross-attention at each
+        selector: two convolutions, or one linear map ("linear answer selector")
+        selector_hidden: filters of the first selector convolution
+        selector_width: kernel size of both ("selector with kernel size 1")
+        selector_layers: both ends from the last layer, or the start from the one before
+        first_position: number of the first word's position
+        lowest_frequency: of the position encoding, radians a word
+        highest_frequency: of the position encoding, radians a word
+        dropout_input: on embeddings and positions
+        dropout_sublayer: on the output of every sublayer
+        dropout_attention: on attention weights
+        dropout_selector: before each selector convolution
+        dropout_characters: on character embeddings
+        dropout_amplification: power of the keep rates in the reduction layer (thesis eq. 5.26)
+    """
+
+    characters: bool = True
+    character_dim: int = 8
+    character_filters: int = 100
+    character_width: int = 5
+    word_projection: bool = True
+    highway_layers: int = 2
+    model_dim: int = 100
+    heads: int = 4
+    feed_forward: int = 200
+    layers: int = 3
+    reduction: Literal["layer", "matrix"] = "layer"
+    attention_width: int = 5
+    cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
+    layer_type: Literal["repeated", "switching"] = "repeated"
+    selector: Literal["convolution", "linear"] = "convolution"
+    selector_hidden: int = 32
+    selector_width: int = 9
+    selector_layers: Literal["last", "different"] = "last"
+    first_position: int = 500
+    lowest_frequency: float = 1e-4
+    highest_frequency: float = 1.0
+    dropout_input: float = 0.1
+    dropout_sublayer: float = 0.1
+    dropout_attention: float = 0.1
+    dropout_selector: float = 0.2
+    dropout_characters: float = 0.25
+    dropout_amplification: float = 2.0
+
+    def input_dim(self, word_dim: int) -> int:
+        """Size of a word's vector before the reduction: word and character features."""
+        return word_dim + self.character_filters * self.characters
+
+    def amplified(self, rate: float) -> float:
+        """A dropout rate as it is in the reduction layer."""
+        return 1 - (1 - rate) ** self.dropout_amplification
+
+
+class Embedding(nn.Module):
+    """A vector for each distinct word form (FABIR eq. 8).
+
+    Shape:
+        result: [forms, input_dim]
+    """
+
+    def __init__(self, config: FabirConfig, sizes: VocabularySizes) -> None:
+        super().__init__()
+        self.words = WordRows(sizes)
+        self.projection = (
+            nn.Linear(sizes.word_dim, sizes.word_dim) if config.word_projection else nn.Identity()
+        )
+        if config.characters:
+            self.characters = CharacterConvolution(
+                sizes.characters,
+                config.character_dim,
+                config.character_filters,
+                config.character_width,
+                config.dropout_characters,
+            )
+        self.highway = Highway(config.input_dim(sizes.word_dim), config.highway_layers)
+
+    def forward(self, batch: Batch) -> Tensor:
+        vectors = self.projection(self.words(batch.words))
+        if hasattr(self, "characters"):
+            vectors = torch.cat([vectors, self.characters(batch.characters)], dim=1)
+        return self.highway(vectors)
+
+
+class Stream(nn.Module):
+    """Self-attention and feed-forward of one text in one layer, with the joins around them."""
+
+    def __init__(self, dim: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.after_attention = Join(dim, dropout)
+        self.feed_forward = FeedForward(dim, hidden)
+        self.after_feed_forward = Join(dim, dropout)
+
+    def feed(self, x: Tensor) -> Tensor:
+        return self.after_feed_forward(x, self.feed_forward(x))
+
+
+class SelfAttention(nn.Module):
+    """Convolutional self-attention (FABIR eq. 13)."""
+
+    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
+        super().__init__()
+        self.weights = AttentionWeights(
+            dim, config.heads, width=config.attention_width, dropout=dropout
+        )
+        self.words = Projection(dim, config.heads)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.words(self.weights(x, x, mask, mask), x, mask)
+
+
+class CrossAttention(nn.Module):
+    """What each text word gathers from the other text (FABIR eq. 14)."""
+
+    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
+        super().__init__()
+        over = "queries" if config.cross_attention == "column-wise" else "keys"
+        self.weights = AttentionWeights(
+            dim, config.heads, width=config.attention_width, over=over, dropout=dropout
+        )
+        self.words = Projection(dim, config.heads)
+
+    def forward(self, x: Tensor, other: Tensor, mask: Tensor, other_mask: Tensor) -> Tensor:
+        return self.words(self.weights(x, other, mask, other_mask), other, other_mask)
+
+
+class Layer(nn.Module):
+    """A layer without its self-attention: cross-attention and feed-forward, question first.
+
+    The first text never sees the second; the second attends to the first's output of this layer.
+
+    Shape:
+        first, second: [batch, length, dim], with their masks [batch, length, 1]
+    """
+
+    def __init__(
+        self, dim: int, hidden: int, config: FabirConfig, sublayer: float, attention: float
+    ) -> None:
+        super().__init__()
+        self.first = Stream(dim, hidden, sublayer)
+        self.second = Stream(dim, hidden, sublayer)
+        self.cross_attention = CrossAttention(dim, config, attention)
+        self.after_cross = Join(dim, sublayer)
+
+    def read(
+        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Everything after self-attention and its norm."""
+        first = self.first.feed(first)
+        crossed = self.cross_attention(second, first, second_mask, first_mask)
+        return first, self.second.feed(self.after_cross(second, crossed))
+
+
+class ProcessingLayer(Layer):
+    """Self-attention on both texts, then cross-attention and feed-forward (FABIR III-E)."""
+
+    def __init__(self, config: FabirConfig) -> None:
+        rates = config.dropout_sublayer, config.dropout_attention
+        super().__init__(config.model_dim, config.feed_forward, config, *rates)
+        self.self_attention = SelfAttention(config.model_dim, config, rates[1])
+
+    def forward(
+        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        first = self.first.after_attention(first, self.self_attention(first, first_mask))
+        second = self.second.after_attention(second, self.self_attention(second, second_mask))
+        return self.read(first, second, first_mask, second_mask)
+
+
+class DecoupledAttention(nn.Module):
+    """Self-attention over words and positions kept apart (FABIR Figure 2).
+
+    Queries and keys see word + position; values and the residual see words only. The stream of
+    pure positions goes through the same weights with values and an output of its own.
+    """
+
+    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
+        super().__init__()
+        self.weights = AttentionWeights(
+            dim, config.heads, width=config.attention_width, dropout=dropout
+        )
+        self.words = Projection(dim, config.heads)
+        self.positions = Projection(config.model_dim, config.heads)
+
+    def forward(
+        self, words: Tensor, placed: Tensor, positions: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Shape:
+        words, placed (word + position): [batch, length, input_dim]
+        positions: [batch, length, model_dim]
+        """
+        weights = self.weights(placed, placed, mask, mask)
+        return self.words(weights, words, mask), self.positions(weights, positions, mask)
+
+
+class ReductionLayer(Layer):
+    """Decoupled attention, a layer on words alone, then words reduced and positions added
+    (FABIR III-F, thesis 5.4)."""
+
+    def __init__(self, dim: int, config: FabirConfig) -> None:
+        sublayer = config.amplified(config.dropout_sublayer)
+        attention = config.amplified(config.dropout_attention)
+        hidden = config.feed_forward * dim // config.model_dim
+        super().__init__(dim, hidden, config, sublayer, attention)
+        self.config = config
+        self.self_attention = DecoupledAttention(dim, config, attention)
+        self.first_positions = Join(config.model_dim, sublayer)
+        self.second_positions = Join(config.model_dim, sublayer)
+        self.input_dropout = Dropout(config.amplified(config.dropout_input))
+        self.reduction = nn.Linear(dim, config.model_dim)
+        self.reduction_dropout = Dropout(sublayer)
+
+    def forward(
+        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        first, first_at = self._attend(first, first_mask, self.first, self.first_positions)
+        second, second_at = self._attend(second, second_mask, self.second, self.second_positions)
+        first, second = self.read(first, second, first_mask, second_mask)
+        return self._reduce(first) + first_at, self._reduce(second) + second_at
+
+    def _attend(
+        self, words: Tensor, mask: Tensor, stream: Stream, join_positions: Join
+    ) -> tuple[Tensor, Tensor]:
+        wide = self._positions(words, words.shape[2])
+        narrow = self._positions(words, self.config.model_dim)
+        attended, moved = self.self_attention(words, words + wide, narrow, mask)
+        return stream.after_attention(words, attended), join_positions(narrow, moved)
+
+    def _positions(self, words: Tensor, dim: int) -> Tensor:
+        positions = position_encoding(self.config, words.shape[1], dim, words)
+        return self.input_dropout(positions.expand(len(words), -1, -1))
+
+    def _reduce(self, words: Tensor) -> Tensor:
+        return self.reduction_dropout(self.reduction(words))
+
+
+class MatrixReduction(nn.Module):
+    """The reduction matrix alone (FABIR eq. 17), then one more processing layer in the reduction
+    layer's place (thesis 6.4.2)."""
+
+    def __init__(self, dim: int, config: FabirConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.reduction = nn.Linear(dim, config.model_dim)
+        self.input_dropout = Dropout(config.dropout_input)
+        self.layer = ProcessingLayer(config)
+
+    def forward(
+        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return self.layer(self._place(first), self._place(second), first_mask, second_mask)
+
+    def _place(self, words: Tensor) -> Tensor:
+        reduced = self.reduction(words)
+        positions = position_encoding(self.config, words.shape[1], self.config.model_dim, words)
+        return reduced + self.input_dropout(positions.expand(len(words), -1, -1))
+
+
+def position_encoding(config: FabirConfig, length: int, dim: int, like: Tensor) -> Tensor:
+    """Shape: result [1, length, dim] in the type and on the device of `like`."""
+    positions = trigonometric_positions(
+        length,
+        dim,
+        first=config.first_position,
+        lowest=config.lowest_frequency,
+        highest=config.highest_frequency,
+        device=like.device,
+    )
+    return positions.to(like.dtype)[None]
+
+
+class Fabir(nn.Module):
+    """The whole reader.
+
+    Shape:
+        batch: see `fabir.data.batches.Batch`
+        result: SpanLogits of [batch, passage]
+    """
+
+    def __init__(self, config: FabirConfig, sizes: VocabularySizes) -> None:
+        super().__init__()
+        self.config = config
+        dim = config.input_dim(sizes.word_dim)
+        if dim % 2 or config.model_dim % 2:
+            raise ValueError(f"positions need even sizes, got {dim} and {config.model_dim}")
+        if config.selector_layers == "different" and config.layers < 2:
+            raise ValueError("selectors in different layers need at least 2 layers")
+        self.embedding = Embedding(config, sizes)
+        amplified = config.amplified(config.dropout_input)
+        self.input_dropout = Dropout(
+            amplified if config.reduction == "layer" else config.dropout_input
+        )
+        reduction = ReductionLayer if config.reduction == "layer" else MatrixReduction
+        self.reduction = reduction(dim, config)
+        self.layers = nn.ModuleList(ProcessingLayer(config) for _ in range(config.layers))
+        self.selectors = nn.ModuleList(
+            self._selector(2 if config.selector_layers == "last" else 1)
+            for _ in range(1 if config.selector_layers == "last" else 2)
+        )
+        self._initialise()
+
+    def forward(self, batch: Batch) -> SpanLogits:
+        forms = self.embedding(batch)
+        passage_mask = (batch.passage > 0)[..., None].to(forms.dtype)
+        question_mask = (batch.question > 0)[..., None].to(forms.dtype)
+        passage = self.input_dropout(forms[batch.passage]) * passage_mask
+        question = self.input_dropout(forms[batch.question]) * question_mask
+        question, passage = self.reduction(question, passage, question_mask, passage_mask)
+        before = passage
+        for number, layer in enumerate(self.layers):
+            before = passage
+            if self.config.layer_type == "switching" and number % 2:
+                passage, question = layer(passage, question, passage_mask, question_mask)
+            else:
+                question, passage = layer(question, passage, question_mask, passage_mask)
+        outputs = (passage,) if len(self.selectors) == 1 else (before, passage)
+        logits = torch.cat(
+            [
+                selector(x, passage_mask)
+                for selector, x in zip(self.selectors, outputs, strict=True)
+            ],
+            dim=2,
+        )
+        real = batch.passage > 0
+        return SpanLogits(mask_logits(logits[..., 0], real), mask_logits(logits[..., 1], real))
+
+    def _selector(self, outputs: int) -> nn.Module:
+        config = self.config
+        if config.selector == "linear":
+            return LinearSelector(config.model_dim, outputs)
+        return ConvolutionSelector(
+            config.model_dim,
+            config.selector_hidden,
+            outputs,
+            config.selector_width,
+            config.dropout_selector,
+        )
+
+    def _initialise(self) -> None:
+        """Glorot normal, uniform in attention outputs and characters, no biases (thesis 5.6.3)."""
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            elif name.endswith("output.weight") or name.endswith("characters.linear.weight"):
+                nn.init.xavier_uniform_(parameter)
+            elif name.endswith("kernel"):
+                heads, _, width = parameter.shape
+                nn.init.normal_(parameter, std=(2 / (2 * heads * width)) ** 0.5)
+            elif name.endswith(".weight") and parameter.ndim > 1 and "table" not in name:
+                nn.init.xavier_normal_(parameter)

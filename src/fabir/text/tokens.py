@@ -1,0 +1,82 @@
+"""Text to words with character offsets: the one tokeniser of the project.
+
+No word list, no download, one pass of one regular expression. How it was chosen, with the
+figures: docs/tokenisation.md. What a word is looked up as (lower case) belongs to the vocabulary.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+# Part of every cache key that depends on the words: raise it whenever any text splits differently.
+TOKENISER = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The words of one text and where they stand: `text[starts[i]:ends[i]] == words[i]`.
+
+    Half-open character offsets, `0 <= start < end <= len(text)`, ascending, never overlapping.
+    """
+
+    words: list[str]
+    starts: list[int]
+    ends: list[int]
+
+
+def tokenise(text: str) -> Tokens:
+    """Split `text` into words; every character that is not white space is in exactly one of them.
+
+    Takes any string: empty (no words), any script, emoji, control characters, lone surrogates.
+    The time is linear in the length, also for one word of a million characters.
+    """
+    words: list[str] = _find_words(text)
+    starts, ends = [], []
+    end = 0
+    for word in words:
+        # Between two words there is only white space, so the next occurrence is the word itself.
+        start = text.index(word, end)
+        end = start + len(word)
+        starts.append(start)
+        ends.append(end)
+    return Tokens(words, starts, ends)
+
+
+def _joining_characters() -> str:
+    """The inside of a character class: combining marks of all scripts, and the two joiners.
+
+    `\\w` leaves them out, yet they belong to the letter before them (Hindi vowels, emoji styles).
+    """
+    codes = [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
+    marks = [code for code in codes if unicodedata.category(chr(code)).startswith("M")]
+    classes: list[list[int]] = []
+    for code in sorted([0x200C, 0x200D, *marks]):
+        if classes and code == classes[-1][1] + 1:
+            classes[-1][1] = code
+        else:
+            classes.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in classes)
+
+
+_JOINING = f"[{_joining_characters()}]"
+# Scripts written without spaces, one letter a word: Thai, Lao, Burmese, Khmer, Chinese, kana.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_LETTER = rf"[^\W\d_{_UNSPACED}]"
+# In this order. `++`, `*+` never give characters back: that keeps hostile input linear.
+_find_words = re.compile(
+    "|".join(
+        [
+            r"(?:[A-Z]\.){2,}",  # U.S.
+            r"[A-Za-z]+(?=n['’]t\b)",  # do, of don't: GloVe knows "do" and "n't"
+            r"n['’]t\b",
+            rf"{_LETTER}++(?:{_JOINING}{_LETTER}*+)*+",  # a word, without digits: 1990s is 1990, s
+            r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",  # 1,000 and 1,234.5
+            r"\d+(?:\.\d+)?",  # 3.5
+            r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b",
+            rf"\S{_JOINING}*+",  # anything else stands alone
+        ]
+    )
+).findall

@@ -1,0 +1,139 @@
+"""Which row and which characters a spelling has: not how texts are split, not what vectors say."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularyConfig:
+    """What gets a row of its own.
+
+    Args:
+        word_count: a word missing from the vectors is trained if seen more often than this
+        character_count: a character has its own row if seen more often than this
+        max_characters: characters of a word that are looked at, from its beginning
+        fixed_words: words of the vectors file that are kept, most frequent (first) ones, besides
+            those seen in training; 0 keeps all
+    """
+
+    word_count: int = 100
+    character_count: int = 50
+    max_characters: int = 20
+    fixed_words: int = 0
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words and characters of a reader.
+
+    Rows of words: 0 padding, 1 unknown, then `trained`, then `fixed`; words are looked up
+    lower-cased. Rows of characters: 0 padding, 1 unknown, then `characters`.
+    """
+
+    trained: tuple[str, ...]
+    fixed: tuple[str, ...]
+    characters: str
+    max_characters: int
+    _rows: dict[str, int] = field(init=False, repr=False, compare=False)
+    _character_rows: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        words = (*self.trained, *self.fixed)
+        object.__setattr__(self, "_rows", {word: row for row, word in enumerate(words, 2)})
+        rows = {character: row for row, character in enumerate(self.characters, 2)}
+        object.__setattr__(self, "_character_rows", rows)
+
+    def word_row(self, spelling: str) -> int:
+        """The row of a word as it is spelt in a text."""
+        return self._rows.get(spelling.lower(), UNKNOWN)
+
+    def character_rows(self, spelling: str) -> list[int]:
+        """The rows of a word's first `max_characters` characters, case-sensitive."""
+        return [
+            self._character_rows.get(character, UNKNOWN)
+            for character in spelling[: self.max_characters]
+        ]
+
+
+def build_vocabulary(
+    counts: Mapping[str, int], known: Sequence[str], config: VocabularyConfig
+) -> tuple[Vocabulary, list[int]]:
+    """Choose the words and characters of a reader.
+
+    Args:
+        counts: how often training saw each spelling
+        known: the words of the vectors file, most frequent first
+
+    Returns:
+        the vocabulary, and for each of its fixed words the number of its row in the vectors file
+    """
+    words: dict[str, int] = {}
+    characters: dict[str, int] = {}
+    for spelling, count in counts.items():
+        words[spelling.lower()] = words.get(spelling.lower(), 0) + count
+        for character in spelling:
+            characters[character] = characters.get(character, 0) + count
+    kept = config.fixed_words or len(known)
+    chosen = [row for row, word in enumerate(known) if row < kept or word in words]
+    missing = words.keys() - set(known)
+    vocabulary = Vocabulary(
+        trained=_frequent(((w, words[w]) for w in missing), config.word_count),
+        fixed=tuple(known[row] for row in chosen),
+        characters="".join(_frequent(characters.items(), config.character_count)),
+        max_characters=config.max_characters,
+    )
+    return vocabulary, chosen
+
+
+def _frequent(counts: Iterable[tuple[str, int]], threshold: int) -> tuple[str, ...]:
+    """Those seen more than `threshold` times, most frequent first."""
+    return tuple(
+        name for name, count in sorted(counts, key=lambda c: (-c[1], c[0])) if count > threshold
+    )
+
+
+class Forms:
+    """A growing table of distinct spellings, each with its word row and character rows.
+
+    A form is the number of a spelling here; form 0 is padding.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._numbers: dict[str, int] = {"": 0}
+        self._rows = np.zeros(1024, np.int32)
+        self._characters = np.zeros((1024, vocabulary.max_characters), np.int32)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, words: Sequence[str]) -> np.ndarray:
+        """The forms of `words`, int32 [words]; new spellings are added."""
+        numbers = self._numbers
+        found = [numbers.get(word, -1) for word in words]
+        for position, form in enumerate(found):
+            if form < 0:
+                found[position] = self._add(words[position])
+        return np.array(found, np.int32)
+
+    def rows(self, forms: np.ndarray) -> np.ndarray:
+        """Word rows, int32 [forms]."""
+        return self._rows[forms]
+
+    def characters(self, forms: np.ndarray) -> np.ndarray:
+        """Character rows, int32 [forms, max_characters], zeros after a word's end."""
+        return self._characters[forms]
+
+    def _add(self, spelling: str) -> int:
+        form = self._numbers.setdefault(spelling, len(self._numbers))
+        if form >= len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+            self._characters = np.concatenate([self._characters, np.zeros_like(self._characters)])
+        self._rows[form] = self.vocabulary.word_row(spelling)
+        rows = self.vocabulary.character_rows(spelling)
+        self._characters[form, : len(rows)] = rows
+        return form

@@ -1,0 +1,75 @@
+"""Settings of a training run, and the learning rate they give at each step."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How to train. The defaults are FABIR's own (thesis Table 5).
+
+    Args:
+        epochs: passes over the training questions
+        batch_size: questions of a step, over all processes
+        length_groups: groups of similar length that batches are drawn from (thesis 6.2)
+        max_passage: words of a passage; training leaves out longer ones
+        max_question: words of a question; training leaves out longer ones
+        learning_rate: the highest
+        schedule: "inverse-root" falls with the root of the step (thesis eq. 5.24), "linear" stays
+            level and falls to zero over the last `decay` of all steps
+        warmup_steps: steps over which the rate rises to the highest
+        decay: share of the steps in which the linear schedule falls
+        beta1: Adam's memory of the gradient
+        beta2: Adam's memory of its square
+        epsilon: Adam's
+        weight_decay: decoupled from the gradient, on matrices only
+        clip: largest norm of the gradient; 0 for no limit
+        average: memory of the moving average of the weights that is evaluated and kept; 0 for none
+        label_smoothing: share of a target spread over the neighbours of the true word
+        precision: arithmetic of the network: "bf16" (autocast) or "fp32"
+        seed: the same seed gives the same run on the same machine
+        evaluations: times an epoch that the dev set is evaluated
+        checkpoint_minutes: minutes between checkpoints
+        patience: evaluations without a better F1 after which to stop; 0 never stops early
+    """
+
+    epochs: int = 54
+    batch_size: int = 75
+    length_groups: int = 30
+    max_passage: int = 400
+    max_question: int = 60
+    learning_rate: float = 7.9e-4
+    schedule: Literal["inverse-root", "linear"] = "inverse-root"
+    warmup_steps: int = 4000
+    decay: float = 0.3
+    beta1: float = 0.9
+    beta2: float = 0.98
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    clip: float = 0.0
+    average: float = 0.0
+    label_smoothing: float = 0.1
+    precision: Literal["bf16", "fp32"] = "bf16"
+    seed: int = 0
+    evaluations: int = 1
+    checkpoint_minutes: float = 5.0
+    patience: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "length_groups", "evaluations", "warmup_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("average", "label_smoothing", "beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1")
+
+
+def learning_rate(config: TrainingConfig, step: int, total: int) -> float:
+    """The rate at `step`, counted from 1, of `total` steps."""
+    warmup = config.warmup_steps
+    if step <= warmup:
+        return config.learning_rate * step / warmup
+    if config.schedule == "inverse-root":
+        return config.learning_rate * (warmup / step) ** 0.5
+    falling = max(1.0, config.decay * total)
+    return config.learning_rate * min(1.0, (total - step + 1) / falling)

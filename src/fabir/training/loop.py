@@ -1,0 +1,308 @@
+"""The training loop: batches, steps, evaluation on the dev set, checkpoints, resuming."""
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs, gather_object
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+from torch import Tensor, nn
+
+from fabir.answer.predictor import Predictor
+from fabir.data.batches import collate, length_groups
+from fabir.data.features import Features, Ragged, renumber
+from fabir.data.squad import Dataset
+from fabir.evaluation.squad import evaluate
+from fabir.reader import Reader
+from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from fabir.training.config import TrainingConfig, learning_rate
+from fabir.training.loss import span_loss
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """The questions that training uses: `rows` are their numbers in the features."""
+
+    features: Features
+    passages: Ragged
+    questions: Ragged
+    rows: np.ndarray
+    lengths: np.ndarray  # words of each row's passage
+
+
+class Trainer:
+    """Trains one reader and writes its folder.
+
+    The folder is a reader (`network.safetensors` holds the best weights so far) that also has
+    `training.safetensors` (the last state) and `metrics.jsonl`.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        config: TrainingConfig,
+        features: Features,
+        dev: Dataset,
+        output: Path,
+        *,
+        settings: str = "",
+        resume: bool = False,
+    ) -> None:
+        self.reader, self.config, self.dev, self.output = reader, config, dev, output
+        # The only buffers are fixed word vectors, the same everywhere.
+        quiet = DistributedDataParallelKwargs(broadcast_buffers=False, gradient_as_bucket_view=True)
+        self.accelerator = Accelerator(kwargs_handlers=[quiet])
+        self.device = self.accelerator.device
+        self.main = self.accelerator.is_main_process
+        self.forms, passages, questions = renumber(features, reader.vocabulary)
+        self.examples = _usable(features, passages, questions, config)
+        self.per_epoch = len(self._epoch(0))
+        self.total = self.per_epoch * config.epochs
+        reader.network.to(self.device)
+        self.optimiser = _optimiser(reader.network, config)
+        self.progress = Progress(settings=settings)
+        named = dict(reader.network.named_parameters())
+        self.average = {n: p.detach().clone() for n, p in named.items()} if config.average else {}
+        if resume:
+            self._resume(settings)
+        # The optimiser stays as it is: every process makes the same step from the same gradient.
+        self.network = self.accelerator.prepare_model(reader.network)
+
+    def run(self) -> Progress:
+        """Train to the end, or until `patience` runs out."""
+        if self.main and not self.progress.step:
+            self.reader.save(self.output)
+        started = time.monotonic() - self.progress.seconds
+        saved = time.monotonic()
+        with _live(self.main) as show:
+            while self.progress.step < self.total and not self._out_of_patience():
+                batches = self._epoch(self.progress.epoch)
+                loss = self._step(batches[self.progress.batch])
+                self._advance(len(batches))
+                self.progress.seconds = time.monotonic() - started
+                show(self._line(loss))
+                if self._evaluation_due():
+                    self._evaluate(loss)
+                if time.monotonic() - saved > 60 * self.config.checkpoint_minutes:
+                    self._save()
+                    saved = time.monotonic()
+            self._save()
+        return self.progress
+
+    def _advance(self, batches: int) -> None:
+        self.progress.step += 1
+        self.progress.batch += 1
+        if self.progress.batch == batches:
+            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self.config.patience <= self.progress.stale
+
+    def _epoch(self, epoch: int) -> list[np.ndarray]:
+        """The batches of an epoch, which depend on the seed and its number alone."""
+        if getattr(self, "_planned", (None,))[0] != epoch:
+            generator = np.random.default_rng([self.config.seed, epoch])
+            plan = length_groups(
+                self.examples.lengths, self.config.batch_size, self.config.length_groups, generator
+            )
+            self._planned = epoch, plan
+        return self._planned[1]
+
+    def _step(self, chosen: np.ndarray) -> float:
+        """One optimiser step; the loss is the mean over the whole batch, on all processes.
+
+        Random numbers start anew from seed and step, so a resumed run needs no state of them.
+        """
+        config, progress = self.config, self.progress
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        torch.manual_seed((config.seed * 1_000_003 + progress.step) * 64 + rank)
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate(config, progress.step + 1, self.total)
+        self.network.train()
+        rows = self.examples.rows[chosen][rank::world]
+        loss = self._loss(rows) if len(rows) else self._no_loss()
+        # Gradients are averaged over processes, each with its share of one common mean.
+        self.accelerator.backward(loss * (world / len(chosen)))
+        if config.clip:
+            self.accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        if self.average:
+            parameters = dict(self.reader.network.named_parameters())
+            # A young average would remember the random weights it began with.
+            memory = min(config.average, (1 + progress.step) / (10 + progress.step))
+            torch._foreach_lerp_(  # pyright: ignore[reportPrivateImportUsage]
+                list(self.average.values()),
+                [parameters[name].detach() for name in self.average],
+                1 - memory,
+            )
+        total = self.accelerator.reduce(loss.detach(), "sum")
+        return float(total) / len(chosen)  # pyright: ignore[reportArgumentType]
+
+    def _loss(self, rows: np.ndarray) -> Tensor:
+        examples = self.examples
+        batch = collate(
+            self.forms,
+            [examples.passages[p] for p in examples.features.passage_of[rows]],
+            [examples.questions[row] for row in rows],
+        )
+        spans = np.stack([examples.features.spans[row][:2] for row in rows])
+        enabled = self.config.precision == "bf16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
+            logits = self.network(batch.to(self.device))
+        truth = torch.from_numpy(spans).long().to(self.device)
+        return span_loss(logits, truth, self.config.label_smoothing)
+
+    def _no_loss(self) -> Tensor:
+        """For a process without a share of the last batch: takes part in the averaging."""
+        return sum((p.sum() * 0 for p in self.network.parameters()), torch.zeros(()))
+
+    def _evaluation_due(self) -> bool:
+        every = max(1, self.per_epoch // self.config.evaluations)
+        done = (
+            self.progress.step % every == 0
+            if self.config.evaluations > 1
+            else (self.progress.batch == 0)
+        )
+        return done or self.progress.step == self.total
+
+    def _evaluate(self, loss: float) -> None:
+        with self._averaged():
+            scores = self._scores()
+            progress = self.progress
+            if scores["f1"] > progress.best_f1:
+                progress.best_f1, progress.stale = scores["f1"], 0
+                if self.main:
+                    self.reader.save_network(self.output)
+            else:
+                progress.stale += 1
+        if self.main:
+            epochs = progress.step / self.per_epoch
+            self._log(epoch=round(epochs, 3), loss=loss, exact=scores["exact"], f1=scores["f1"])
+        self._save()
+
+    def _scores(self) -> dict[str, float | int]:
+        """F1 and EM on the dev set; every process answers its share."""
+        questions = list(self.dev.questions)
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        share = questions[len(questions) * rank // world : len(questions) * (rank + 1) // world]
+        pairs = ((question.text, passage.text) for passage, question in share)
+        answers = Predictor(self.reader).answer_all(pairs)
+        mine = {q.id: (a[0].text if a else "") for (_, q), a in zip(share, answers, strict=True)}
+        if world > 1:
+            mine = dict(gather_object(list(mine.items())))
+        return evaluate(self.dev, mine)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """The reader with the averaged weights in place of the last ones."""
+        parameters = dict(self.reader.network.named_parameters())
+        last = {name: parameters[name].detach().clone() for name in self.average}
+        with torch.no_grad():
+            for name, value in self.average.items():
+                parameters[name].copy_(value)
+            try:
+                yield
+            finally:
+                for name, value in last.items():
+                    parameters[name].copy_(value)
+
+    def _save(self) -> None:
+        if not self.main:
+            return
+        network = self.reader.network
+        states = self.optimiser.state
+        groups = {
+            "network": dict(network.state_dict()),
+            "average": self.average,
+        }
+        for moment in ("exp_avg", "exp_avg_sq"):
+            groups[moment] = {
+                name: states[p][moment] for name, p in network.named_parameters() if p in states
+            }
+        save_checkpoint(self.output, self.progress, groups)
+
+    def _resume(self, settings: str) -> None:
+        self.progress, groups = load_checkpoint(self.output)
+        self.progress.settings = settings
+        self.reader.network.load_state_dict(groups["network"])
+        for name, value in groups.get("average", {}).items():
+            self.average[name].copy_(value)
+        for name, parameter in self.reader.network.named_parameters():
+            if name in groups.get("exp_avg", {}):
+                self.optimiser.state[parameter] = {
+                    "step": torch.tensor(float(self.progress.step)),
+                    "exp_avg": groups["exp_avg"][name].to(parameter.device),
+                    "exp_avg_sq": groups["exp_avg_sq"][name].to(parameter.device),
+                }
+
+    def _log(self, **values: Any) -> None:
+        record = {"step": self.progress.step, "seconds": round(self.progress.seconds, 1), **values}
+        with open(self.output / "metrics.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def _line(self, loss: float) -> str:
+        progress = self.progress
+        decay = 0.99
+        smooth = getattr(self, "_smooth", loss)
+        self._smooth = decay * smooth + (1 - decay) * loss
+        rate = progress.step * self.config.batch_size / max(progress.seconds, 1e-9)
+        left = (self.total - progress.step) * self.config.batch_size / rate
+        return (
+            f"epoch {progress.step / self.per_epoch:.2f}/{self.config.epochs}  "
+            f"loss {self._smooth:.3f}  {rate:.0f} questions/s  best F1 {progress.best_f1:.2f}  "
+            f"{left / 3600:.1f} h left"
+        )
+
+
+def _usable(
+    features: Features, passages: Ragged, questions: Ragged, config: TrainingConfig
+) -> _Examples:
+    lengths = passages.lengths[features.passage_of]
+    usable = (lengths <= config.max_passage) & (questions.lengths <= config.max_question)
+    usable &= (features.spans.lengths > 0) & (questions.lengths > 0)
+    rows = np.flatnonzero(usable)
+    return _Examples(features, passages, questions, rows, lengths[rows])
+
+
+def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """Adam whose weight decay is apart from the gradient and spares vectors, biases and norms."""
+    parameters = list(network.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    betas = (config.beta1, config.beta2)
+    return torch.optim.AdamW(
+        groups, lr=config.learning_rate, betas=betas, eps=config.epsilon, fused=True
+    )
+
+
+@contextmanager
+def _live(enabled: bool) -> Iterator[Any]:
+    """A function that shows a line on stderr: in place on a terminal, each minute elsewhere."""
+    console = Console(stderr=True)
+    if not enabled:
+        yield lambda line: None
+    elif console.is_terminal:
+        with Live(console=console, refresh_per_second=4) as live:
+            yield lambda line: live.update(Text(line))
+    else:
+        last = [-math.inf]
+
+        def show(line: str) -> None:
+            if time.monotonic() - last[0] >= 60:
+                last[0] = time.monotonic()
+                console.print(line, soft_wrap=True, highlight=False)
+
+        yield show

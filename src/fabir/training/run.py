@@ -1,0 +1,78 @@
+"""From the files a user names to a trained reader in a folder: what `fabir train` does."""
+
+import hashlib
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from fabir.config import RunConfig
+from fabir.data.features import Features, load_features
+from fabir.data.squad import Dataset, read_squad
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.text.vectors import read_vectors
+from fabir.text.vocabulary import build_vocabulary
+from fabir.training.checkpoint import FILE, load_checkpoint
+from fabir.training.loop import Trainer
+
+
+def train(
+    config: RunConfig,
+    train_file: Path,
+    dev_file: Path,
+    vectors_file: Path | str,
+    output: Path,
+    *,
+    resume: bool = False,
+    on_bad_answer: Literal["error", "skip", "repair"] = "error",
+) -> float:
+    """Train a reader into the folder `output`; returns the best F1 on the dev set.
+
+    Raises:
+        InputError: files that cannot be read, a folder in use, a checkpoint of other settings.
+    """
+    if not resume and (output / FILE).exists():
+        raise InputError(f"{output} holds a training run: add --resume to go on, or name another")
+    data = read_squad(train_file, on_bad_answer)
+    dev = read_squad(dev_file, "keep")
+    features = load_features(data, train_file)
+    _report(data, features)
+    vectors = read_vectors(vectors_file)
+    vocabulary, rows = build_vocabulary(features.counts(), vectors.words, config.vocabulary)
+    settings = _settings(config, features, vectors.digest)
+    if resume and load_checkpoint(output)[0].settings != settings:
+        raise InputError(
+            f"{output} was trained with another network, vocabulary, training file or vectors: "
+            "resume with the same ones"
+        )
+    torch.manual_seed(config.training.seed)
+    fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
+    reader = Reader.build(config.reader, config.network, vocabulary, fixed)
+    trainer = Trainer(
+        reader, config.training, features, dev, output, settings=settings, resume=resume
+    )
+    return trainer.run().best_f1
+
+
+def _settings(config: RunConfig, features: Features, vectors: str) -> str:
+    """A digest of what a checkpoint depends on; the schedule may change when a run resumes."""
+    content = (config.reader, asdict(config.network), asdict(config.vocabulary), vectors)
+    digest = hashlib.sha256(repr(content).encode())
+    digest.update(features.passages.values.tobytes() + features.questions.values.tobytes())
+    return digest.hexdigest()
+
+
+def _report(data: Dataset, features: Features) -> None:
+    """Say what could not be used; nothing is dropped in silence."""
+    for line in data.bad_answers:
+        print(f"bad answer: {line}", file=sys.stderr)
+    none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())
+    print(
+        f"{len(data)} questions; {int(features.unaligned.sum())} answers do not fall on word "
+        f"borders, which leaves {none} questions without an answer to train on",
+        file=sys.stderr,
+    )

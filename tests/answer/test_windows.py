@@ -1,0 +1,102 @@
+"""Windows cover every text, and merging keeps the best of what they find."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.answer.windows import Candidate, select_distinct, windows
+from fabir.errors import InputError
+
+lengths = st.integers(0, 200)
+sizes_and_strides = st.integers(1, 50).flatmap(
+    lambda size: st.tuples(st.just(size), st.integers(1, size))
+)
+
+
+@given(lengths, sizes_and_strides)
+def test_windows_cover_the_text_and_are_full_sized(length: int, pair: tuple[int, int]) -> None:
+    size, stride = pair
+    ranges = list(windows(length, size, stride))
+    assert {token for start, end in ranges for token in range(start, end)} == set(range(length))
+    assert all(end - start == min(size, length) for start, end in ranges)
+    gaps = [after - before for (before, _), (after, _) in pairwise(ranges)]
+    assert all(gap == stride for gap in gaps[:-1])
+    assert all(0 < gap <= stride for gap in gaps[-1:])
+
+
+@given(st.integers(1, 120), sizes_and_strides)
+def test_every_short_span_lies_in_a_window(length: int, pair: tuple[int, int]) -> None:
+    size, stride = pair
+    ranges = list(windows(length, size, stride))
+    span = min(size - stride + 1, length)
+    for start in range(length - span + 1):
+        assert any(first <= start and start + span <= last for first, last in ranges)
+
+
+def test_the_last_window_is_shifted_back() -> None:
+    assert list(windows(10, 4, 3)) == [(0, 4), (3, 7), (6, 10)]
+    assert list(windows(11, 4, 3)) == [(0, 4), (3, 7), (6, 10), (7, 11)]
+
+
+def test_short_texts_have_one_window_and_empty_ones_none() -> None:
+    assert list(windows(4, 4, 2)) == [(0, 4)]
+    assert list(windows(3, 4, 2)) == [(0, 3)]
+    assert list(windows(0, 4, 2)) == []
+
+
+def test_stride_may_equal_size() -> None:
+    assert list(windows(8, 4, 4)) == [(0, 4), (4, 8)]
+
+
+@pytest.mark.parametrize(("size", "stride"), [(4, 0), (4, -1), (4, 5), (0, 0)])
+def test_windows_that_leave_gaps_are_refused_at_the_call(size: int, stride: int) -> None:
+    with pytest.raises(InputError, match=f"stride {stride} does not fit window size {size}"):
+        windows(10, size, stride)
+
+
+def test_better_candidates_drop_those_they_overlap() -> None:
+    best, inside, touching, apart = (
+        Candidate(10, 20, 3.0),
+        Candidate(12, 15, 2.0),
+        Candidate(20, 24, 1.0),
+        Candidate(0, 5, 0.0),
+    )
+    found = [apart, inside, touching, best, best]
+    assert select_distinct(found, 10) == [best, touching, apart]
+    assert select_distinct(found, 2) == [best, touching]
+    assert select_distinct([], 3) == []
+
+
+def test_equal_scores_prefer_the_earlier_then_the_shorter() -> None:
+    found = [Candidate(5, 9, 1.0), Candidate(0, 4, 1.0), Candidate(0, 2, 1.0)]
+    assert select_distinct(found, 3) == [Candidate(0, 2, 1.0), Candidate(5, 9, 1.0)]
+
+
+candidates = st.lists(
+    st.builds(
+        lambda start, length, score: Candidate(start, start + length, float(score)),
+        st.integers(0, 30),
+        st.integers(1, 10),
+        st.integers(-3, 3),
+    )
+)
+
+
+@given(candidates, st.integers(0, 8))
+def test_selection_is_distinct_ranked_complete_and_blind_to_order(
+    found: list[Candidate], k: int
+) -> None:
+    chosen = select_distinct(found, k)
+    everything = select_distinct(found, len(found))
+    assert chosen == everything[:k]
+    assert select_distinct(reversed(found), k) == chosen
+    assert [c.score for c in chosen] == sorted((c.score for c in chosen), reverse=True)
+    taken = [position for c in everything for position in range(c.start, c.end)]
+    assert len(taken) == len(set(taken))
+    for candidate in found:
+        assert any(
+            c.start < candidate.end and candidate.start < c.end and c.score >= candidate.score
+            for c in everything
+        )

@@ -1,0 +1,259 @@
+import gzip
+import hashlib
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.errors import InputError
+from fabir.text import vectors
+from fabir.text.vectors import read_vectors
+
+TEXT = "the 0.5 -1.25 3\n, 1e-3 0 2\nnaïve 7 8 9\n"
+ROWS = [[0.5, -1.25, 3], [1e-3, 0, 2], [7, 8, 9]]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def write(path: Path, text: str = TEXT) -> Path:
+    data = text.encode()
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("inner.txt", data)
+            archive.writestr("README.md", b"not vectors")
+    else:
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz", "v.zip"])
+def test_reads_every_container(tmp_path: Path, cache: Path, name: str) -> None:
+    read = read_vectors(write(tmp_path / name), cache)
+    assert read.words == ["the", ",", "naïve"]
+    assert isinstance(read.matrix, np.memmap)
+    assert read.matrix.dtype == np.float32
+    assert read.dim == 3
+    np.testing.assert_array_equal(read.matrix, np.array(ROWS, np.float32))
+
+
+@given(
+    rows=st.integers(1, 20).flatmap(
+        lambda dim: st.lists(
+            st.lists(
+                st.floats(width=32, allow_nan=False, allow_infinity=False),
+                min_size=dim,
+                max_size=dim,
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    ),
+    chunk=st.integers(1, 200),
+)
+def test_any_dimension_and_chunk_comes_back_exactly(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[float]], chunk: int
+) -> None:
+    folder = tmp_path_factory.mktemp("vectors")
+    lines = [" ".join([f"w{i}x", *map(repr, row)]) for i, row in enumerate(rows)]
+    path = write(folder / "v.txt", "\n".join(lines) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "_CHUNK", chunk)
+        read = read_vectors(path, folder / "cache")
+    assert read.words == [f"w{i}x" for i in range(len(rows))]
+    np.testing.assert_array_equal(read.matrix, np.array(rows, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2 2\na 1 2\nb 3 4\n", ["a", "b"]),  # word2vec's first line
+        ("a 1 2\r\nb 3 4\r\n", ["a", "b"]),
+        ("a 1 2 \nb 3 4 ", ["a", "b"]),  # fastText's trailing space, no last line end
+        ("a 1 2\n. . . 3 4\nat x@y.com 5 6\n", ["a", ". . .", "at x@y.com"]),  # glove.840B
+        ("a 1 2\n\u00a0 3 4\n\u0085 5 6\n1 7 8\n", ["a", "\u00a0", "\u0085", "1"]),
+        ("a 1 2\nb 3 4\na 5 6\nc 7 8\nb 9 9\n", ["a", "b", "c"]),  # the first of each counts
+    ],
+)
+def test_liberties_of_real_files(tmp_path: Path, cache: Path, text: str, words: list[str]) -> None:
+    read = read_vectors(write(tmp_path / "v.txt", text), cache)
+    assert read.words == words
+    assert read.matrix[:2].ravel().tolist() == [1, 2, 3, 4]
+    assert len(read.matrix) == len(words)
+
+
+def test_repeated_words_are_found_across_chunks(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_CHUNK", 1)
+    read = read_vectors(write(tmp_path / "v.txt", "3 1\na 1\nb 2\na 3\nc 4\n"), cache)
+    assert read.words == ["a", "b", "c"]
+    assert read.matrix.ravel().tolist() == [1, 2, 4]
+
+
+def test_a_file_of_a_zip_is_named(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "several.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("g.1d.txt", "a 1\n")
+        archive.writestr("g.2d.txt", "a 1 2\n")
+    one, two = (read_vectors(f"{path}:g.{dim}d.txt", cache) for dim in (1, 2))
+    assert (one.dim, two.dim) == (1, 2)
+    assert one.digest != two.digest
+    with pytest.raises(InputError, match=r"several files: name one of g\.1d\.txt, g\.2d\.txt"):
+        read_vectors(path, cache)
+    with pytest.raises(InputError, match=r"no g\.3d\.txt in .*it holds: g\.1d\.txt, g\.2d\.txt"):
+        read_vectors(f"{path}:g.3d.txt", cache)
+
+
+def test_digest_is_the_hash_of_the_file(tmp_path: Path, cache: Path) -> None:
+    path = write(tmp_path / "v.txt")
+    assert read_vectors(path, cache).digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_second_reading_parses_nothing(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = read_vectors(write(tmp_path / "v.txt"), cache)
+    monkeypatch.setattr(vectors, "_parse", None)
+    # The name does not count, only what is in the file.
+    again = read_vectors(write(tmp_path / "renamed.txt"), cache)
+    assert (again.words, again.digest) == (first.words, first.digest)
+    np.testing.assert_array_equal(again.matrix, first.matrix)
+
+
+def test_a_changed_file_is_read_anew(tmp_path: Path, cache: Path) -> None:
+    path = write(tmp_path / "v.txt")
+    read_vectors(path, cache)
+    assert read_vectors(write(path, "other 1\n"), cache).words == ["other"]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".words"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "half", "garbage"])
+def test_a_damaged_cache_is_made_anew(
+    tmp_path: Path, cache: Path, suffix: str, damage: str
+) -> None:
+    path = write(tmp_path / "v.txt")
+    digest = read_vectors(path, cache).digest
+    entry = cache / f"{digest}{suffix}"
+    data = entry.read_bytes()
+    entry.unlink()
+    if damage != "missing":
+        kept = {"empty": b"", "half": data[: len(data) // 2], "garbage": b"\xff" * len(data)}
+        entry.write_bytes(kept[damage])
+    read = read_vectors(path, cache)
+    assert read.words == ["the", ",", "naïve"]
+    np.testing.assert_array_equal(read.matrix, np.array(ROWS, np.float32))
+    assert entry.read_bytes() == data
+
+
+def test_a_cache_of_another_shape_is_made_anew(tmp_path: Path, cache: Path) -> None:
+    path = write(tmp_path / "v.txt")
+    entry = cache / f"{read_vectors(path, cache).digest}.npy"
+    for other in (np.zeros(3, np.float32), np.zeros((3, 3)), np.zeros((2, 3), np.float32)):
+        np.save(entry, other)
+        np.testing.assert_array_equal(read_vectors(path, cache).matrix, np.array(ROWS, np.float32))
+
+
+def test_default_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "v.txt")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    digest = read_vectors(path).digest
+    assert (tmp_path / "xdg" / "fabir" / "vectors" / f"{digest}.npy").is_file()
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    read_vectors(path)
+    assert (tmp_path / "home" / ".cache" / "fabir" / "vectors" / f"{digest}.npy").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no word vectors in it"),
+        ("3 2\n", "no word vectors in it"),
+        ("word\n", "line 1: no vector"),
+        ("\n", "line 1: no vector"),
+        ("a\t1\t2\n", "line 1: no vector"),
+        ("a 1 2\nb 3\n", "line 2: 1 numbers after the word, expected 2"),
+        ("a 1 2\nb\n", "line 2: 0 numbers after the word, expected 2"),
+        ("a 1 2\n\nb 3 4\n", "line 2: 0 numbers after the word, expected 2"),
+        ("a 1 2\nb 3 4 5\n", "line 2: 3 numbers after the word, expected 2"),
+        ("2 3\na 1 2\n", "line 2: 2 numbers after the word, expected 3"),
+        ("a 1 2\n 3 4\n", "line 2: a space where the word should start"),
+        ("a 1 2\nb 3 4\nc x 6\n", "line 3: 'x' is not a finite number"),
+        ("9 2\na 1 2\nb 3 4\nc x 6\n", "line 4: 'x' is not a finite number"),
+        ("a 1 2\nb 3  \nc 5 6", "line 2: 1 numbers"),
+        ("a 1 2\nb  3\n", "line 2: '' is not a finite number"),
+        ("a 1 2\nb nan 4\n", "line 2: 'nan' is not a finite number"),
+        ("a 1 2\nb 3 -inf\n", "line 2: '-inf' is not a finite number"),
+        ("a 1 2\nb 3 1e99\n", "line 2: '1e99' is not a finite number"),
+        ("a 1 2\nb 3\r4 5\n", "line 2: '3\\r4' is not a finite number"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 1 << 20])
+def test_malformed_files_are_refused_with_the_line(
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    problem: str,
+    chunk: int,
+) -> None:
+    monkeypatch.setattr(vectors, "_CHUNK", chunk)
+    path = write(tmp_path / "v.txt", text)
+    with pytest.raises(InputError, match=re.escape(problem)) as caught:
+        read_vectors(path, cache)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not list(cache.iterdir())  # nothing half-made stays behind
+
+
+def test_other_encodings_are_refused(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes("a 1 2\nnaïve 3 4\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"v\.txt, line 2: not UTF-8"):
+        read_vectors(path, cache)
+
+
+@pytest.mark.parametrize("name", ["v.txt.gz", "v.zip"])
+@pytest.mark.parametrize("damage", ["half", "middle", "garbage"])
+def test_damaged_archives_are_refused(tmp_path: Path, cache: Path, name: str, damage: str) -> None:
+    lines = "".join(f"w{i} {i * 0.37:.5f} {i * 1.7:.5f}\n" for i in range(500))
+    path = write(tmp_path / name, lines)
+    data = path.read_bytes()
+    middle = len(data) // 3
+    changed = bytes(255 - byte for byte in data[middle : middle + 40])
+    damaged = {
+        "half": data[: len(data) // 2],
+        "middle": data[:middle] + changed + data[middle + 40 :],
+        "garbage": b"not an archive",
+    }
+    path.write_bytes(damaged[damage])
+    with pytest.raises(InputError, match=re.escape(str(path))) as caught:
+        read_vectors(path, cache)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_zip_without_text_is_refused(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.md", "nothing")
+    with pytest.raises(InputError, match=r"no \.txt in .*it holds: none"):
+        read_vectors(path, cache)
+
+
+@pytest.mark.parametrize("name", ["nowhere.txt", "nowhere.zip", "nowhere.zip:inner.txt", ""])
+def test_missing_files_and_folders_are_refused(tmp_path: Path, cache: Path, name: str) -> None:
+    with pytest.raises(InputError, match="no vector file"):
+        read_vectors(f"{tmp_path}/{name}", cache)
+
+
+def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.txt")
+    with pytest.raises(InputError, match="cannot write"):
+        read_vectors(path, path / "cache")
