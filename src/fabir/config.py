@@ -32,33 +32,45 @@ def load_config(path: str | Path, overrides: list[str] | None = None) -> RunConf
     from jsonargparse import ArgumentError, ArgumentParser
 
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"cannot read {path}: no such file")
-    parser = ArgumentParser(exit_on_error=False)
+    content = _read(path)
+    name = content.pop("reader")
     try:
-        parser.add_argument("--reader", type=str)
-        name = _reader_name(path, overrides or [])
-        parser.add_class_arguments(registered(name).config, "network")
-        parser.add_class_arguments(VocabularyConfig, "vocabulary")
-        parser.add_class_arguments(TrainingConfig, "training")
-        parser.add_argument("--config", action="config")
-        parsed = parser.parse_args(["--config", str(path), *(overrides or [])])
-        built = parser.instantiate(parsed)
+        sections = {
+            "network": registered(name).config,
+            "vocabulary": VocabularyConfig,
+            "training": TrainingConfig,
+        }
+        _check_values(content)
+        parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
+        for section, config in sections.items():
+            parser.add_class_arguments(config, section)
+        parsed = parser.parse_args(overrides or [], namespace=parser.parse_object(content))
+        built = {key: config(**parsed[key].as_dict()) for key, config in sections.items()}
     except (ArgumentError, ValueError, TypeError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from error
-    return RunConfig(name, built.network, built.vocabulary, built.training)
+    return RunConfig(name, **built)
 
 
-def _reader_name(path: Path, overrides: list[str]) -> str:
-    """The reader must be known before the rest of the file can be checked against its config."""
+def _read(path: Path) -> dict[str, Any]:
+    """The contents of a file that names its reader; an empty section is one of defaults."""
     import yaml
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not isinstance(content.get("reader"), str):
         raise InputError(f"{path}: `reader` is missing: name a registered reader, such as fabir")
-    if "--reader" in overrides:
-        raise InputError("the reader is named in the configuration file, not on the command line")
-    return content["reader"]
+    return {key: {} if value is None else value for key, value in content.items()}
+
+
+def _check_values(content: dict[str, Any]) -> None:
+    """What the parser lets through, or refuses in its own words."""
+    for section, values in content.items():
+        if not isinstance(values, dict):
+            raise ValueError(f"`{section}` is not a section of keys and values")
+        for key, value in values.items():
+            if value is None:
+                raise ValueError(f"`{section}.{key}` has no value")

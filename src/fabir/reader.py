@@ -8,6 +8,7 @@ network.safetensors    every other weight
 
 import json
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from fabir.errors import InputError
-from fabir.files import replacing
+from fabir.files import replacing, write_json
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.text.vocabulary import Vocabulary
 
 FORMAT = 1
+
+_FIXED = "embedding.words.fixed"  # where every reader keeps the rows of its fixed words
 
 
 @dataclass
@@ -48,28 +51,48 @@ class Reader:
             characters=2 + len(vocabulary.characters),
         )
         network = registered(name).network(config, sizes)
-        network.get_buffer("embedding.words.fixed").copy_(fixed)
-        return cls(name, config, vocabulary, network)
+        reader = cls(name, config, vocabulary, network)
+        reader.fixed_rows.copy_(fixed)
+        return reader
 
-    def save(self, folder: str | Path) -> None:
-        """Write the whole folder, file by file, each complete or not at all."""
+    @property
+    def fixed_rows(self) -> Tensor:
+        """[fixed words, word_dim] the rows of the vocabulary's fixed words."""
+        rows = attrgetter(_FIXED)(self.network)
+        return rows.detach()
+
+    def unfreeze_words(self) -> None:
+        """Let training change the rows of the fixed words too."""
+        attrgetter(_FIXED.rsplit(".", 1)[0])(self.network).unfreeze()
+
+    def save(self, folder: str | Path, *, small: bool = False) -> None:
+        """Write the whole folder, file by file, each complete or not at all.
+
+        Args:
+            small: word rows as 8-bit integers with a scale each, other weights in float16
+        """
         folder = Path(folder)
-        self.save_vocabulary(folder)
-        self.save_network(folder)
-
-    def save_vocabulary(self, folder: Path) -> None:
-        """Write what training does not change."""
         vocabulary = asdict(self.vocabulary)
         del vocabulary["_rows"], vocabulary["_character_rows"]
-        _write_json(folder / "vocabulary.json", vocabulary)
-        fixed = self.network.get_buffer("embedding.words.fixed")
-        _write_tensors(folder / "words.safetensors", {"rows": fixed.to(torch.float16)})
+        write_json(folder / "vocabulary.json", vocabulary)
         settings = {"format": FORMAT, "reader": self.name, "network": asdict(self.config)}
-        _write_json(folder / "config.json", settings)
+        write_json(folder / "config.json", settings)
+        rows = self.fixed_rows
+        words = _quantised(rows) if small else {"rows": rows.half()}
+        _write_tensors(folder / "words.safetensors", words)
+        weights = self.network.state_dict()
+        weights.pop(_FIXED, None)
+        if small:
+            weights = {name: tensor.half() for name, tensor in weights.items()}
+        _write_tensors(folder / "network.safetensors", weights)
 
-    def save_network(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
-        """Write the weights, or `weights` in their place (a moving average of them)."""
-        _write_tensors(folder / "network.safetensors", weights or self.network.state_dict())
+    def save_weights(self, folder: Path) -> None:
+        """Write what training changes: the network, and the fixed rows if they are trained too."""
+        weights = self.network.state_dict()
+        rows = weights.pop(_FIXED, None)
+        if rows is not None:
+            _write_tensors(folder / "words.safetensors", {"rows": rows.half()})
+        _write_tensors(folder / "network.safetensors", weights)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Reader":
@@ -108,6 +131,13 @@ class Reader:
         return reader
 
 
+def _quantised(rows: Tensor) -> dict[str, Tensor]:
+    """Each row as integers from -127 to 127 and the float16 that scales them back."""
+    scales = (rows.abs().amax(dim=1) / 127).clamp(min=1e-7).half()
+    integers = (rows / scales.float()[:, None]).round().clamp(-127, 127)
+    return {"rows": integers.to(torch.int8), "scales": scales}
+
+
 def _read_rows(path: Path) -> Tensor:
     """Fixed word rows as float32, whichever way they are stored."""
     tensors = read_tensors(path)[0]
@@ -121,7 +151,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors of a safetensors file and its metadata; InputError names a bad file."""
     try:
         with safe_open(path, framework="pt") as file:
-            return {key: file.get_tensor(key) for key in file}, file.metadata() or {}
+            return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
 
@@ -133,11 +163,6 @@ def _write_tensors(
         save_file(
             {name: t.detach().contiguous() for name, t in tensors.items()}, temporary, metadata
         )
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def _read_json(path: Path, required: set[str]) -> dict[str, Any]:

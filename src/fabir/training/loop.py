@@ -68,6 +68,8 @@ class Trainer:
         self.examples = _usable(features, passages, questions, config)
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
+        if config.word_rows:
+            reader.unfreeze_words()
         reader.network.to(self.device)
         self.optimiser = _optimiser(reader.network, config)
         self.progress = Progress(settings=settings)
@@ -183,7 +185,7 @@ class Trainer:
             if scores["f1"] > progress.best_f1:
                 progress.best_f1, progress.stale = scores["f1"], 0
                 if self.main:
-                    self.reader.save_network(self.output)
+                    self.reader.save_weights(self.output)
             else:
                 progress.stale += 1
         if self.main:
@@ -276,11 +278,14 @@ def _usable(
 
 
 def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Adam whose weight decay is apart from the gradient and spares vectors, biases and norms."""
-    parameters = list(network.parameters())
+    """Adam whose weight decay is apart from the gradient and spares words, biases and norms."""
+    decayed, spared = [], []
+    for name, parameter in network.named_parameters():
+        embedded = name.startswith("embedding.words")
+        (spared if embedded or parameter.ndim <= 1 else decayed).append(parameter)
     groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+        {"params": decayed, "weight_decay": config.weight_decay},
+        {"params": spared, "weight_decay": 0.0},
     ]
     betas = (config.beta1, config.beta2)
     return torch.optim.AdamW(

@@ -24,13 +24,18 @@ def train(
     config: RunConfig,
     train_file: Path,
     dev_file: Path,
-    vectors_file: Path | str,
     output: Path,
     *,
+    vectors_file: Path | str | None = None,
+    start: Path | None = None,
     resume: bool = False,
     on_bad_answer: Literal["error", "skip", "repair"] = "error",
 ) -> float:
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
+
+    Args:
+        vectors_file: word vectors of a new reader
+        start: the folder of a reader to go on from, instead of vectors
 
     Raises:
         InputError: files that cannot be read, a folder in use, a checkpoint of other settings.
@@ -41,28 +46,49 @@ def train(
     dev = read_squad(dev_file, "keep")
     features = load_features(data, train_file)
     _report(data, features)
-    vectors = read_vectors(vectors_file)
-    vocabulary, rows = build_vocabulary(features.counts(), vectors.words, config.vocabulary)
-    settings = _settings(config, features, vectors.digest)
+    torch.manual_seed(config.training.seed)
+    reader = _continued(config, start) if start else _new(config, features, vectors_file)
+    settings = _settings(config, features, reader)
     if resume and load_checkpoint(output)[0].settings != settings:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file or vectors: "
             "resume with the same ones"
         )
-    torch.manual_seed(config.training.seed)
-    fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
-    reader = Reader.build(config.reader, config.network, vocabulary, fixed)
     trainer = Trainer(
         reader, config.training, features, dev, output, settings=settings, resume=resume
     )
     return trainer.run().best_f1
 
 
-def _settings(config: RunConfig, features: Features, vectors: str) -> str:
+def _new(config: RunConfig, features: Features, vectors_file: Path | str | None) -> Reader:
+    if vectors_file is None:
+        raise InputError("a new reader needs word vectors: name them with --vectors")
+    vectors = read_vectors(vectors_file)
+    vocabulary, rows = build_vocabulary(features.counts(), vectors.words, config.vocabulary)
+    fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
+    return Reader.build(config.reader, config.network, vocabulary, fixed)
+
+
+def _continued(config: RunConfig, start: Path) -> Reader:
+    """The reader in `start`, with the dropout rates of the configuration."""
+    old = Reader.load(start)
+    try:
+        reader = Reader.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
+        reader.network.load_state_dict(old.network.state_dict())
+    except (ValueError, RuntimeError) as error:
+        raise InputError(
+            f"the reader in {start} has another network than the configuration: use its own"
+        ) from error
+    return reader
+
+
+def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
     """A digest of what a checkpoint depends on; the schedule may change when a run resumes."""
-    content = (config.reader, asdict(config.network), asdict(config.vocabulary), vectors)
-    digest = hashlib.sha256(repr(content).encode())
-    digest.update(features.passages.values.tobytes() + features.questions.values.tobytes())
+    words = (reader.vocabulary.trained, reader.vocabulary.fixed, reader.vocabulary.characters)
+    digest = hashlib.sha256(repr((config.reader, asdict(config.network), words)).encode())
+    for values in (features.passages.values, features.questions.values):
+        digest.update(values.tobytes())
+    digest.update(reader.fixed_rows.numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -1,0 +1,54 @@
+"""fabir: finds the answer to a question in a text, and shows where it stands.
+
+The public names are imported on first use, so that `import fabir` and `fabir --help` are instant.
+"""
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+# A thread that waits for others by spinning takes a shared processor away from them: up to twenty
+# times slower. It has to be said before the first import of torch.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+if TYPE_CHECKING:
+    from fabir.answer.predictor import Answer, Predictor
+    from fabir.data.squad import Dataset, read_squad, write_squad
+    from fabir.errors import InputError
+    from fabir.evaluation.squad import evaluate
+    from fabir.reader import Reader
+    from fabir.text.tokens import Tokens, tokenise
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Answer": "fabir.answer.predictor",
+    "Dataset": "fabir.data.squad",
+    "InputError": "fabir.errors",
+    "Predictor": "fabir.answer.predictor",
+    "Reader": "fabir.reader",
+    "Tokens": "fabir.text.tokens",
+    "evaluate": "fabir.evaluation.squad",
+    "read_squad": "fabir.data.squad",
+    "tokenise": "fabir.text.tokens",
+    "write_squad": "fabir.data.squad",
+}
+
+__all__ = [
+    "Answer",
+    "Dataset",
+    "InputError",
+    "Predictor",
+    "Reader",
+    "Tokens",
+    "evaluate",
+    "read_squad",
+    "tokenise",
+    "write_squad",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'fabir' has no attribute {name!r}")
+    return getattr(importlib.import_module(_WHERE[name]), name)

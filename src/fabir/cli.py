@@ -1,0 +1,212 @@
+"""The command line: arguments to function calls. No logic; imports wait until a verb needs them."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fabir import __version__
+from fabir.errors import InputError
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a verb. Exit code 0 is done, 2 the user's mistake, 1 ours."""
+    parser = _build_parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.verb != "train":
+        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    try:
+        options.run(options, rest)
+        sys.stdout.flush()
+    except InputError as error:
+        sys.exit(_complain(options.verb, str(error)))
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _complain(verb: str, message: str) -> int:
+    print(f"fabir {verb}: {message}", file=sys.stderr)
+    return 2
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="fabir",
+        description="Finds the answer to a question in a text, and shows where it stands.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fabir {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
+
+    def verb(name: str, run: Any, about: str) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
+        added.set_defaults(run=run)
+        return added
+
+    _add_answer(verb("answer", _answer, "answer a question about a passage"))
+    _add_predict(verb("predict", _predict, "answer every question of a SQuAD file"))
+    _add_evaluate(verb("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
+    _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
+    _add_readers(verb("readers", _readers, "the registered readers and their parameters"))
+    _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
+    _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
+    return parser
+
+
+def _add_reader(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reader", type=Path, metavar="DIR", help="a reader's folder (default: the bundled one)"
+    )
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question")
+    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    _add_reader(parser)
+    parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+
+
+def _answer(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import Predictor
+    from fabir.answer.show import show_json, show_text
+    from fabir.files import read_text
+
+    passage = read_text(options.passage)
+    if not options.question.strip():
+        raise InputError("the question is empty: ask something")
+    if not passage.strip():
+        raise InputError(f"the passage {options.passage} is empty: there is nothing to answer from")
+    answers = Predictor.load(options.reader).answer(options.question, passage, options.top_k)
+    show = show_json if options.format == "json" else show_text
+    show(options.question, passage, answers)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    _add_reader(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="predictions.json")
+    parser.add_argument("--nbest", type=Path, metavar="FILE", help="the 20 best answers of each")
+    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+
+
+def _predict(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.files import answer_dataset, write_predictions
+    from fabir.answer.predictor import Predictor
+    from fabir.data.squad import read_squad
+
+    data = read_squad(options.data, "keep")
+    top_k = 20 if options.nbest else 1
+    found = dict(answer_dataset(Predictor.load(options.reader), data, top_k))
+    write_predictions(found, options.output, options.nbest, options.na_prob)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--predictions", type=Path, metavar="FILE")
+    _add_reader(what)  # pyright: ignore[reportArgumentType]
+    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="goes with --predictions")
+    parser.add_argument(
+        "--na-prob-thresh",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="above this no-answer probability a prediction counts as no answer",
+    )
+
+
+def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.squad import read_squad
+    from fabir.evaluation.squad import evaluate, read_na_prob, read_predictions
+
+    if options.na_prob and not options.predictions:
+        raise InputError("--na-prob goes with --predictions")
+    data = read_squad(options.data, "keep")
+    if options.predictions:
+        predicted = read_predictions(options.predictions)
+        na_prob = read_na_prob(options.na_prob) if options.na_prob else None
+    else:
+        from fabir.answer.files import answer_dataset, no_answer_probabilities, predictions
+        from fabir.answer.predictor import Predictor
+
+        found = dict(answer_dataset(Predictor.load(options.reader), data))
+        predicted = predictions(found)
+        na_prob = no_answer_probabilities(found) if data.has_unanswerable else None
+    print(json.dumps(evaluate(data, predicted, na_prob, options.na_prob_thresh), indent=1))
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
+    parser.add_argument("--train", type=Path, required=True, metavar="FILE", help="SQuAD file")
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
+    start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
+
+
+def _train(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.config import load_config
+    from fabir.training.run import train
+
+    train(
+        load_config(options.config, rest),
+        options.train,
+        options.dev,
+        options.output,
+        vectors_file=options.vectors,
+        start=options.start,
+        resume=options.resume,
+        on_bad_answer=options.on_bad_answer,
+    )
+
+
+def _add_readers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--detail", metavar="NAME", help="this reader, component by component")
+
+
+def _readers(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.readers.describe import describe, describe_all
+
+    for part in describe(options.detail) if options.detail else describe_all():
+        print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")
+
+
+def _add_compact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reader", type=Path, metavar="DIR", help="a reader's folder")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--words", type=int, default=150_000, metavar="N", help="words to keep (default 150000)"
+    )
+
+
+def _compact(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.export.compact import compact
+
+    size = compact(options.reader, options.output, options.words)
+    print(f"{options.output}: {size / 2**20:.1f} MiB")
+
+
+def _add_download(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", choices=["squad", "glove"])
+    parser.add_argument("--to", type=Path, default=Path("data"), metavar="DIR")
+
+
+def _download(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.download import download
+
+    for path in download(options.name, options.to):
+        print(path)

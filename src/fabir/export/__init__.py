@@ -1,0 +1,1 @@
+"""Readers made small for use elsewhere."""
