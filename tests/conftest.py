@@ -1,7 +1,12 @@
 """Settings every test runs under: few threads, repeatable generated cases, no deadlines."""
 
+from collections.abc import Iterator
+
+import pytest
 import torch
 from hypothesis import settings
+
+from tiny import Files, write_files
 
 # More threads make tests of this size slower, and the suite unpredictable on a busy machine.
 torch.set_num_threads(1)
@@ -9,3 +14,18 @@ torch.set_num_threads(1)
 # Deadlines fail at random where other work shares the cores.
 settings.register_profile("fabir", deadline=None, max_examples=50)
 settings.load_profile("fabir")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Caches of the tests' own, and the CPU also where there is a GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        yield
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The tiny data set and its word vectors."""
+    return write_files(tmp_path_factory.mktemp("tiny"))

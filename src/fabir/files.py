@@ -13,6 +13,8 @@ from typing import IO, Any
 
 from fabir.errors import InputError
 
+_PARTIAL = ".partial"
+
 
 def open_text(path: str | Path) -> IO[str]:
     """Open a UTF-8 text file for reading; `.gz` is decompressed on the way.
@@ -33,12 +35,15 @@ def open_text(path: str | Path) -> IO[str]:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is flushed to disk and takes its name.
 
-    On an exception the temporary file is removed and `path` stays as it was.
+    On an exception the temporary file is removed and `path` stays as it was. Only a process that
+    is killed leaves it behind, see `remove_partial`.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(_PARTIAL, f".{path.name}.", path.parent)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     os.close(handle)
@@ -51,6 +56,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_partial(folder: str | Path) -> None:
+    """Remove what killed processes were writing into `folder`; none may be writing there now."""
+    for path in Path(folder).glob(f".*{_PARTIAL}"):
+        path.unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -1,6 +1,9 @@
-"""Progress bars with the time left, on stderr, so that results on stdout can be piped."""
+"""Progress with the time left, on stderr, so that results on stdout can be piped."""
 
-from collections.abc import Iterable, Iterator
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,3 +23,26 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+@contextmanager
+def live_line(seconds: float = 60) -> Iterator[Callable[[str], None]]:
+    """A function that shows a line on stderr: in place on a terminal, else every `seconds`."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=4) as live:
+            yield lambda line: live.update(Text(line, overflow="ellipsis", no_wrap=True))
+        return
+    shown = -math.inf
+
+    def show(line: str) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= seconds:
+            shown = time.monotonic()
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+    yield show

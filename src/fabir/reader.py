@@ -43,14 +43,22 @@ class Reader:
 
         Args:
             fixed: [fixed words, word_dim] rows of the vocabulary's fixed words
+
+        Raises:
+            InputError: the config and the vectors make no network together.
         """
+        if len(fixed) != len(vocabulary.fixed):
+            raise InputError(f"{len(fixed)} rows for {len(vocabulary.fixed)} fixed words")
         sizes = VocabularySizes(
             word_dim=fixed.shape[1],
             trained_words=1 + len(vocabulary.trained),
             fixed_words=len(vocabulary.fixed),
             characters=2 + len(vocabulary.characters),
         )
-        network = registered(name).network(config, sizes)
+        try:
+            network = registered(name).network(config, sizes)
+        except ValueError as error:
+            raise InputError(f"the configuration of reader {name}: {error}") from error
         reader = cls(name, config, vocabulary, network)
         reader.fixed_rows.copy_(fixed)
         return reader
@@ -108,21 +116,13 @@ class Reader:
                 f"{folder / 'config.json'}: format {settings['format']} is not {FORMAT}: "
                 "the reader was saved by another version of fabir"
             )
-        entry = registered(settings["reader"])
-        fields = _read_json(
-            folder / "vocabulary.json", {"trained", "fixed", "characters", "max_characters"}
-        )
-        vocabulary = Vocabulary(
-            trained=tuple(fields["trained"]),
-            fixed=tuple(fields["fixed"]),
-            characters=fields["characters"],
-            max_characters=fields["max_characters"],
-        )
+        vocabulary = _read_vocabulary(folder / "vocabulary.json")
         rows = _read_rows(folder / "words.safetensors")
         weights = read_tensors(folder / "network.safetensors")[0]
         try:
-            config = entry.config(**settings["network"])
-            reader = cls.build(settings["reader"], config, vocabulary, rows)
+            name = str(settings["reader"])
+            config = registered(name).config(**settings["network"])
+            reader = cls.build(name, config, vocabulary, rows)
             reader.network.load_state_dict(weights)
         except (TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
@@ -138,13 +138,27 @@ def _quantised(rows: Tensor) -> dict[str, Tensor]:
     return {"rows": integers.to(torch.int8), "scales": scales}
 
 
+def _read_vocabulary(path: Path) -> Vocabulary:
+    kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
+    fields = _read_json(path, set(kinds))
+    for name, kind in kinds.items():
+        if not isinstance(fields[name], kind):
+            raise InputError(f"{path}: `{name}` is not of type {kind.__name__}")
+    return Vocabulary(
+        trained=tuple(fields["trained"]),
+        fixed=tuple(fields["fixed"]),
+        characters=fields["characters"],
+        max_characters=fields["max_characters"],
+    )
+
+
 def _read_rows(path: Path) -> Tensor:
     """Fixed word rows as float32, whichever way they are stored."""
     tensors = read_tensors(path)[0]
-    if "rows" not in tensors:
-        raise InputError(f"{path}: holds no tensor 'rows'")
-    rows = tensors["rows"].float()
-    return rows * tensors["scales"].float()[:, None] if "scales" in tensors else rows
+    rows, scales = tensors.get("rows"), tensors.get("scales")
+    if rows is None or rows.ndim != 2 or (scales is not None and scales.shape != rows.shape[:1]):
+        raise InputError(f"{path}: holds no table of word rows")
+    return rows.float() if scales is None else rows.float() * scales.float()[:, None]
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -172,7 +186,7 @@ def _read_json(path: Path, required: set[str]) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON: {error}") from error
-    if not isinstance(value, dict) or required - value.keys():
-        missing = ", ".join(sorted(required - set(value)))
-        raise InputError(f"{path}: not a reader's file, it lacks {missing}")
+    missing = required - value.keys() if isinstance(value, dict) else required
+    if missing:
+        raise InputError(f"{path}: not a reader's file, it lacks {', '.join(sorted(missing))}")
     return value

@@ -2,11 +2,12 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.answer.windows import Candidate, select_distinct, windows
+from fabir.answer.windows import Candidates, select_distinct, windows
 from fabir.errors import InputError
 
 lengths = st.integers(0, 200)
@@ -56,27 +57,31 @@ def test_windows_that_leave_gaps_are_refused_at_the_call(size: int, stride: int)
         windows(10, size, stride)
 
 
+Span = tuple[int, int, float]  # start, end, score
+
+
+def distinct(found: list[Span], k: int) -> list[Span]:
+    columns = np.array(found, float).reshape(-1, 3).T
+    chosen = select_distinct(Candidates(*columns[:2].astype(int), columns[2]), k)
+    return list(zip(*(column.tolist() for column in chosen), strict=True))
+
+
 def test_better_candidates_drop_those_they_overlap() -> None:
-    best, inside, touching, apart = (
-        Candidate(10, 20, 3.0),
-        Candidate(12, 15, 2.0),
-        Candidate(20, 24, 1.0),
-        Candidate(0, 5, 0.0),
-    )
+    best, inside, touching, apart = (10, 20, 3.0), (12, 15, 2.0), (20, 24, 1.0), (0, 5, 0.0)
     found = [apart, inside, touching, best, best]
-    assert select_distinct(found, 10) == [best, touching, apart]
-    assert select_distinct(found, 2) == [best, touching]
-    assert select_distinct([], 3) == []
+    assert distinct(found, 10) == [best, touching, apart]
+    assert distinct(found, 2) == [best, touching]
+    assert distinct([], 3) == []
 
 
 def test_equal_scores_prefer_the_earlier_then_the_shorter() -> None:
-    found = [Candidate(5, 9, 1.0), Candidate(0, 4, 1.0), Candidate(0, 2, 1.0)]
-    assert select_distinct(found, 3) == [Candidate(0, 2, 1.0), Candidate(5, 9, 1.0)]
+    found = [(5, 9, 1.0), (0, 4, 1.0), (0, 2, 1.0)]
+    assert distinct(found, 3) == [(0, 2, 1.0), (5, 9, 1.0)]
 
 
 candidates = st.lists(
     st.builds(
-        lambda start, length, score: Candidate(start, start + length, float(score)),
+        lambda start, length, score: (start, start + length, float(score)),
         st.integers(0, 30),
         st.integers(1, 10),
         st.integers(-3, 3),
@@ -86,17 +91,14 @@ candidates = st.lists(
 
 @given(candidates, st.integers(0, 8))
 def test_selection_is_distinct_ranked_complete_and_blind_to_order(
-    found: list[Candidate], k: int
+    found: list[Span], k: int
 ) -> None:
-    chosen = select_distinct(found, k)
-    everything = select_distinct(found, len(found))
+    chosen = distinct(found, k)
+    everything = distinct(found, len(found))
     assert chosen == everything[:k]
-    assert select_distinct(reversed(found), k) == chosen
-    assert [c.score for c in chosen] == sorted((c.score for c in chosen), reverse=True)
-    taken = [position for c in everything for position in range(c.start, c.end)]
+    assert distinct(found[::-1], k) == chosen
+    assert [score for *_, score in chosen] == sorted((s for *_, s in chosen), reverse=True)
+    taken = [position for start, end, _ in everything for position in range(start, end)]
     assert len(taken) == len(set(taken))
-    for candidate in found:
-        assert any(
-            c.start < candidate.end and candidate.start < c.end and c.score >= candidate.score
-            for c in everything
-        )
+    for start, end, score in found:
+        assert any(s < end and start < e and better >= score for s, e, better in everything)

@@ -1,18 +1,20 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from fabir.answer.spans import top_spans
-from fabir.answer.windows import Candidate, select_distinct, windows
-from fabir.data.batches import collate
+from fabir.answer.windows import Candidates, select_distinct, windows
+from fabir.data.batches import Batch, collate
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.tokens import tokenise
@@ -41,16 +43,16 @@ class _Window(NamedTuple):
     """A part of a passage, asked one question."""
 
     pair: int
-    question: np.ndarray  # forms
-    passage: np.ndarray  # forms
-    starts: list[int]  # character offsets of the words
-    ends: list[int]
+    question: list[str]
+    passage: list[str]
+    starts: np.ndarray  # character offsets of the passage's words
+    ends: np.ndarray
 
 
 class _Found(NamedTuple):
     """What a window's logits say: candidates, and the mass of all starts and of all ends."""
 
-    candidates: list[Candidate]
+    candidates: Candidates
     start_mass: float
     end_mass: float
 
@@ -75,7 +77,13 @@ class Predictor:
         self.window, self.stride, self.max_words = window, stride, max_words
         self._network = reader.network.eval()
         self._forms = Forms(reader.vocabulary)
-        self._encode = lru_cache(maxsize=64)(self._encode_text)
+        self._split = lru_cache(maxsize=64)(_split)
+        threads = torch.get_num_threads() if _device(self._network).type == "cpu" else 1
+        self._pool = (
+            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+            if threads > 1
+            else None
+        )
 
     @classmethod
     def load(cls, folder: str | Path | None = None, **options: int) -> "Predictor":
@@ -120,51 +128,69 @@ class Predictor:
         for passage, results in zip(passages, found, strict=True):
             yield _merge(passage, results, top_k)
 
-    def _encode_text(self, text: str) -> tuple[np.ndarray, list[int], list[int]]:
-        tokens = tokenise(text)
-        return self._forms.number(tokens.words), tokens.starts, tokens.ends
-
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
-        if len(self._forms) > MOST_FORMS:
-            self._forms = Forms(self.reader.vocabulary)
-            self._encode.cache_clear()
-        asked = self._encode(question)[0]
-        if not len(asked):
+        asked = self._split(question)[0]
+        if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
-        forms, starts, ends = self._encode(passage)
-        for begin, end in windows(len(forms), self.window, self.stride):
-            yield _Window(number, asked, forms[begin:end], starts[begin:end], ends[begin:end])
+        words, starts, ends = self._split(passage)
+        for begin, end in windows(len(words), self.window, self.stride):
+            yield _Window(number, asked, words[begin:end], starts[begin:end], ends[begin:end])
 
     def _read(self, chunk: list[_Window], top_k: int) -> list[_Found]:
         """Batches of similar length, within a budget of padded words; results in order."""
         order = sorted(range(len(chunk)), key=lambda i: len(chunk[i].passage), reverse=True)
-        results: dict[int, _Found] = {}
+        parts: list[list[int]] = []
         while order:
             size = max(1, BATCH_TOKENS // len(chunk[order[0]].passage))
-            part, order = order[:size], order[size:]
-            results.update(
-                zip(part, self._read_batch([chunk[i] for i in part], top_k), strict=True)
-            )
+            parts.append(order[:size])
+            order = order[size:]
+        batches = [[chunk[i] for i in part] for part in parts]
+        read = partial(self._read_batch, top_k=top_k)
+        # Several batches at a time, a thread each, beat several threads on each batch.
+        apply = self._pool.map if self._pool and len(parts) > 1 else map
+        found = apply(read, batches, map(self._collate, batches))
+        results = dict(zip(chain(*parts), chain(*found), strict=True))
         return [results[i] for i in range(len(chunk))]
 
+    def _collate(self, batch: list[_Window]) -> Batch:
+        if len(self._forms) > MOST_FORMS:
+            self._forms = Forms(self.reader.vocabulary)
+        number = self._forms.number
+        passages = [number(window.passage) for window in batch]
+        questions = [number(window.question) for window in batch]
+        return collate(self._forms, passages, questions)
+
     @torch.inference_mode()
-    def _read_batch(self, batch: list[_Window], top_k: int) -> Iterator[_Found]:
-        device = next(self._network.parameters()).device
-        tensors = collate(self._forms, [w.passage for w in batch], [w.question for w in batch])
+    def _read_batch(self, batch: list[_Window], tensors: Batch, *, top_k: int) -> list[_Found]:
+        device = _device(self._network)
         with torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)):
             logits = self._network(tensors.to(device))
-        # One answer needs one span; more are cut from a list in which neighbours crowd.
-        wanted = 1 if top_k == 1 else 20 * top_k
+        wanted = min(self._spans_for(top_k), logits.start.shape[1] * self.max_words)
         spans = top_spans(logits.start, logits.end, max_words=self.max_words, k=wanted)
         masses = torch.stack([side.logsumexp(dim=1) for side in logits], dim=1).tolist()
-        columns = (spans.start.tolist(), spans.end.tolist(), spans.score.tolist())
-        for window, mass, *rows in zip(batch, masses, *columns, strict=True):
-            candidates = [
-                Candidate(window.starts[start], window.ends[end], score)
-                for start, end, score in zip(*rows, strict=True)
-                if score > float("-inf")
-            ]
-            yield _Found(candidates, *mass)
+        columns = (column.cpu().numpy() for column in spans)
+        found = []
+        for window, mass, start, end, score in zip(batch, masses, *columns, strict=True):
+            real = score > -np.inf
+            starts, ends = window.starts[start[real]], window.ends[end[real]]
+            scores = score[real].astype(np.float64)
+            found.append(_Found(Candidates(starts, ends, scores), *mass))
+        return found
+
+    def _spans_for(self, top_k: int) -> int:
+        """How many of a window's spans surely hold its share of the answers.
+
+        A chosen span of `n` words, the most there may be, overlaps at most `n * n` spans that start
+        within it and `n * (n - 1) / 2` that start before.
+        """
+        n = self.max_words
+        return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
+
+
+def _split(text: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Words and their character offsets."""
+    tokens = tokenise(text)
+    return tokens.words, np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
 
 
 def _merge(passage: str, windows_found: list[_Found], top_k: int) -> list[Answer]:
@@ -173,13 +199,15 @@ def _merge(passage: str, windows_found: list[_Found], top_k: int) -> list[Answer
         return []
     start_mass = np.logaddexp.reduce([found.start_mass for found in windows_found])
     end_mass = np.logaddexp.reduce([found.end_mass for found in windows_found])
-    candidates = (candidate for found in windows_found for candidate in found.candidates)
-    return [
-        Answer(
-            passage[c.start : c.end], c.start, c.end, float(np.exp(c.score - start_mass - end_mass))
-        )
-        for c in select_distinct(candidates, top_k)
-    ]
+    columns = zip(*(found.candidates for found in windows_found), strict=True)
+    best = select_distinct(Candidates(*map(np.concatenate, columns)), top_k)
+    scores = np.exp(best.scores - start_mass - end_mass).clip(max=1)  # rounding may exceed it
+    rows = zip(best.starts.tolist(), best.ends.tolist(), scores.tolist(), strict=True)
+    return [Answer(passage[start:end], start, end, score) for start, end, score in rows]
+
+
+def _device(network: nn.Module) -> torch.device:
+    return next(network.parameters()).device
 
 
 def _has_bf16(device: torch.device) -> bool:

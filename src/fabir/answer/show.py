@@ -17,7 +17,7 @@ def show_json(question: str, passage: str, answers: list[Answer]) -> None:
 
 def show_text(question: str, passage: str, answers: list[Answer]) -> None:
     """A line an answer; on a terminal also its score and where it stands."""
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         for answer in answers:
             print(" ".join(answer.text.split()))
         return
@@ -32,3 +32,7 @@ def show_text(question: str, passage: str, answers: list[Answer]) -> None:
         context += Text(answer.text, "reverse") + Text(" ".join(after.split("\n")) + "…", "dim")
         console.print(Text(answer.text, "bold"), f"  {answer.score:.0%}, from {answer.start}")
         console.print(context)
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()

@@ -143,7 +143,7 @@ def load_features(dataset: Dataset, source: Path, cache: Path | None = None) -> 
     path = (cache or _cache_folder()) / f"{digest.hexdigest()}.npz"
     try:
         return _read(path)
-    except (OSError, ValueError, KeyError, EOFError):
+    except Exception:  # whatever a damaged archive raises, it can be made anew
         features = build_features(dataset)
     with replacing(path) as temporary:
         _write(features, temporary)
@@ -171,7 +171,7 @@ def _write(features: Features, path: Path) -> None:
 
 
 def _read(path: Path) -> Features:
-    with np.load(path) as arrays:
+    with open(path, "rb") as file, np.load(file) as arrays:
         kinds = {field.name for field in fields(Features)}
         values = {
             name: Ragged(arrays[f"{name}.values"], arrays[f"{name}.offsets"])
@@ -180,7 +180,8 @@ def _read(path: Path) -> Features:
         }
         plain = {name: arrays[name] for name in kinds - values.keys()}
     spellings = plain.pop("spellings").tobytes().decode("utf-8", "surrogatepass")
-    return Features(**values, **plain, spellings=tuple(spellings.split("\n")))
+    words = tuple(spellings.split("\n")) if spellings else ()
+    return Features(**values, **plain, spellings=words)
 
 
 def renumber(features: Features, vocabulary: Vocabulary) -> tuple[Forms, Ragged, Ragged]:

@@ -17,6 +17,7 @@ from fabir.layers.embedding import CharacterConvolution, Highway, VocabularySize
 from fabir.layers.feedforward import FeedForward, Join
 from fabir.layers.pointer import ConvolutionSelector, LinearSelector, SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
+from fabir.text.vocabulary import UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class FabirConfig:
         feed_forward: hidden size in processing layers; the reduction layer has it scaled alike
         layers: processing layers after the reduction layer ("2 layers", "4 layers")
         reduction: the reduction layer, or a reduction matrix and one more processing layer
+        word_match: mark passage words that are in the question too, after the first
+            self-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
         cross_attention: softmax over passage positions (column-wise) or question positions
         layer_type: repeated layers, or switching the direction of cross-attention at each
@@ -64,6 +67,7 @@ class FabirConfig:
     feed_forward: int = 200
     layers: int = 3
     reduction: Literal["layer", "matrix"] = "layer"
+    word_match: bool = False
     attention_width: int = 5
     cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
     layer_type: Literal["repeated", "switching"] = "repeated"
@@ -87,6 +91,8 @@ class FabirConfig:
 
     def amplified(self, rate: float) -> float:
         """A dropout rate as it is in the reduction layer."""
+        if not 0 <= rate < 1:  # an even power would hide it
+            raise ValueError(f"a dropout rate must be at least 0 and below 1, got {rate}")
         return 1 - (1 - rate) ** self.dropout_amplification
 
 
@@ -248,11 +254,23 @@ class ReductionLayer(Layer):
         self.reduction = nn.Linear(dim, config.model_dim)
         self.reduction_dropout = Dropout(sublayer)
 
+        if config.word_match:
+            self.match = nn.Linear(1, dim, bias=False)
+
     def forward(
-        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+        self,
+        first: Tensor,
+        second: Tensor,
+        first_mask: Tensor,
+        second_mask: Tensor,
+        matches: Tensor,
     ) -> tuple[Tensor, Tensor]:
+        """`matches` [batch, length, 1] marks the second text's words that are in the first."""
         first, first_at = self._attend(first, first_mask, self.first, self.first_positions)
         second, second_at = self._attend(second, second_mask, self.second, self.second_positions)
+        if self.config.word_match:
+            # Only now: until here a passage is read the same way whatever the question.
+            second = second + self.match(matches)
         first, second = self.read(first, second, first_mask, second_mask)
         return self._reduce(first) + first_at, self._reduce(second) + second_at
 
@@ -284,14 +302,33 @@ class MatrixReduction(nn.Module):
         self.layer = ProcessingLayer(config)
 
     def forward(
-        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
+        self,
+        first: Tensor,
+        second: Tensor,
+        first_mask: Tensor,
+        second_mask: Tensor,
+        matches: Tensor,
     ) -> tuple[Tensor, Tensor]:
+        """`matches` is not used: marking words belongs to the reduction layer."""
         return self.layer(self._place(first), self._place(second), first_mask, second_mask)
 
     def _place(self, words: Tensor) -> Tensor:
         reduced = self.reduction(words)
         positions = position_encoding(self.config, words.shape[1], self.config.model_dim, words)
         return reduced + self.input_dropout(positions.expand(len(words), -1, -1))
+
+
+def word_matches(batch: Batch) -> Tensor:
+    """Which passage words are in the question: the same word row, or if unknown the same form.
+
+    Shape: result [batch, passage] bool
+    """
+    forms = torch.arange(len(batch.words), device=batch.words.device)
+    unknown = batch.words <= UNKNOWN
+    words = torch.where(unknown, -forms, batch.words)  # padding is form 0
+    passage, question = words[batch.passage], words[batch.question]
+    same = passage[:, :, None] == question[:, None, :]
+    return same.any(dim=2) & (passage != 0)
 
 
 def position_encoding(config: FabirConfig, length: int, dim: int, like: Tensor) -> Tensor:
@@ -321,8 +358,17 @@ class Fabir(nn.Module):
         dim = config.input_dim(sizes.word_dim)
         if dim % 2 or config.model_dim % 2:
             raise ValueError(f"positions need even sizes, got {dim} and {config.model_dim}")
+        if config.heads < 1 or (config.reduction == "layer" and dim % config.heads):
+            raise ValueError(
+                f"{config.heads} heads do not divide the {dim} features of a word, "
+                f"{sizes.word_dim} of them from its vector: change character_filters or heads"
+            )
+        if config.word_match and config.reduction != "layer":
+            raise ValueError("word_match marks words in the reduction layer: reduction is 'matrix'")
         if config.selector_layers == "different" and config.layers < 2:
             raise ValueError("selectors in different layers need at least 2 layers")
+        if config.layer_type == "switching" and config.layers % 2 == 0:
+            raise ValueError("switching layers need an odd number: the last one reads the passage")
         self.embedding = Embedding(config, sizes)
         amplified = config.amplified(config.dropout_input)
         self.input_dropout = Dropout(
@@ -343,7 +389,8 @@ class Fabir(nn.Module):
         question_mask = (batch.question > 0)[..., None].to(forms.dtype)
         passage = self.input_dropout(forms[batch.passage]) * passage_mask
         question = self.input_dropout(forms[batch.question]) * question_mask
-        question, passage = self.reduction(question, passage, question_mask, passage_mask)
+        matches = word_matches(batch)[..., None].to(forms.dtype)
+        question, passage = self.reduction(question, passage, question_mask, passage_mask, matches)
         before = passage
         for number, layer in enumerate(self.layers):
             before = passage

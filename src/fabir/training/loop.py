@@ -1,32 +1,33 @@
 """The training loop: batches, steps, evaluation on the dev set, checkpoints, resuming."""
 
-import json
-import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs, gather_object
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from fabir.answer.predictor import Predictor
 from fabir.data.batches import collate, length_groups
 from fabir.data.features import Features, Ragged, renumber
 from fabir.data.squad import Dataset
+from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
+from fabir.files import remove_partial
+from fabir.progress import live_line
 from fabir.reader import Reader
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.loss import span_loss
+from fabir.training.metrics import forget_metrics, log_metrics
+
+_MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,14 @@ class Trainer:
         resume: bool = False,
     ) -> None:
         self.reader, self.config, self.dev, self.output = reader, config, dev, output
-        # The only buffers are fixed word vectors, the same everywhere.
-        quiet = DistributedDataParallelKwargs(broadcast_buffers=False, gradient_as_bucket_view=True)
-        self.accelerator = Accelerator(kwargs_handlers=[quiet])
+        views = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
+        self.accelerator = Accelerator(kwargs_handlers=[views])
         self.device = self.accelerator.device
         self.main = self.accelerator.is_main_process
         self.forms, passages, questions = renumber(features, reader.vocabulary)
         self.examples = _usable(features, passages, questions, config)
+        self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches
+        self._smooth: float | None = None  # the loss that is shown
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
@@ -79,14 +81,17 @@ class Trainer:
             self._resume(settings)
         # The optimiser stays as it is: every process makes the same step from the same gradient.
         self.network = self.accelerator.prepare_model(reader.network)
+        if isinstance(self.network, DistributedDataParallel):
+            # The only buffers are fixed word vectors: sent once, they stay the same everywhere.
+            self.network.broadcast_buffers = False
 
     def run(self) -> Progress:
         """Train to the end, or until `patience` runs out."""
-        if self.main and not self.progress.step:
-            self.reader.save(self.output)
+        if self.main:
+            self._prepare_folder()
         started = time.monotonic() - self.progress.seconds
         saved = time.monotonic()
-        with _live(self.main) as show:
+        with live_line() if self.main else nullcontext(lambda line: None) as show:
             while self.progress.step < self.total and not self._out_of_patience():
                 batches = self._epoch(self.progress.epoch)
                 loss = self._step(batches[self.progress.batch])
@@ -101,6 +106,14 @@ class Trainer:
             self._save()
         return self.progress
 
+    def _prepare_folder(self) -> None:
+        """From its first moment on the folder is a reader, and a run that can be resumed."""
+        if not self.progress.step:
+            self.reader.save(self.output)
+            self._save()
+        forget_metrics(self.output, self.progress.step)
+        remove_partial(self.output)
+
     def _advance(self, batches: int) -> None:
         self.progress.step += 1
         self.progress.batch += 1
@@ -112,13 +125,13 @@ class Trainer:
 
     def _epoch(self, epoch: int) -> list[np.ndarray]:
         """The batches of an epoch, which depend on the seed and its number alone."""
-        if getattr(self, "_planned", (None,))[0] != epoch:
+        if self._plan[0] != epoch:
             generator = np.random.default_rng([self.config.seed, epoch])
-            plan = length_groups(
+            batches = length_groups(
                 self.examples.lengths, self.config.batch_size, self.config.length_groups, generator
             )
-            self._planned = epoch, plan
-        return self._planned[1]
+            self._plan = epoch, batches
+        return self._plan[1]
 
     def _step(self, chosen: np.ndarray) -> float:
         """One optimiser step; the loss is the mean over the whole batch, on all processes.
@@ -131,10 +144,11 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(config, progress.step + 1, self.total)
         self.network.train()
-        rows = self.examples.rows[chosen][rank::world]
-        loss = self._loss(rows) if len(rows) else self._no_loss()
+        rows = self.examples.rows[chosen]
+        # A process without a share of a small batch reads another's, which counts for nothing.
+        share = rows[rank::world] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
-        self.accelerator.backward(loss * (world / len(chosen)))
+        loss = self._backward(share, (rank < len(rows)) * world / len(rows)) / world
         if config.clip:
             self.accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
         self.optimiser.step()
@@ -148,8 +162,26 @@ class Trainer:
                 [parameters[name].detach() for name in self.average],
                 1 - memory,
             )
-        total = self.accelerator.reduce(loss.detach(), "sum")
-        return float(total) / len(chosen)  # pyright: ignore[reportArgumentType]
+        return float(self.accelerator.reduce(loss, "sum"))  # pyright: ignore[reportArgumentType]
+
+    def _backward(self, rows: np.ndarray, scale: float) -> Tensor:
+        """Add the gradient of `scale` times the loss of `rows`; returns that product.
+
+        Attention maps grow with the square of a passage's length: long ones go in parts, so that
+        memory does not follow the longest.
+        """
+        longest = self.examples.passages.lengths[self.examples.features.passage_of[rows]].max()
+        parts = np.array_split(
+            rows, min(len(rows), -(-len(rows) * int(longest) ** 2 // _MAP_CELLS))
+        )
+        total = torch.zeros((), device=self.device)
+        for number, part in enumerate(parts, 1):
+            last = number == len(parts)
+            with nullcontext() if last else self.accelerator.no_sync(self.network):
+                loss = self._loss(part) * scale
+                self.accelerator.backward(loss)
+            total += loss.detach()
+        return total
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         examples = self.examples
@@ -164,10 +196,6 @@ class Trainer:
             logits = self.network(batch.to(self.device))
         truth = torch.from_numpy(spans).long().to(self.device)
         return span_loss(logits, truth, self.config.label_smoothing)
-
-    def _no_loss(self) -> Tensor:
-        """For a process without a share of the last batch: takes part in the averaging."""
-        return sum((p.sum() * 0 for p in self.network.parameters()), torch.zeros(()))
 
     def _evaluation_due(self) -> bool:
         every = max(1, self.per_epoch // self.config.evaluations)
@@ -189,8 +217,15 @@ class Trainer:
             else:
                 progress.stale += 1
         if self.main:
-            epochs = progress.step / self.per_epoch
-            self._log(epoch=round(epochs, 3), loss=loss, exact=scores["exact"], f1=scores["f1"])
+            log_metrics(
+                self.output,
+                step=progress.step,
+                seconds=round(progress.seconds, 1),
+                epoch=round(progress.step / self.per_epoch, 3),
+                loss=loss,
+                exact=scores["exact"],
+                f1=scores["f1"],
+            )
         self._save()
 
     def _scores(self) -> dict[str, float | int]:
@@ -237,26 +272,26 @@ class Trainer:
     def _resume(self, settings: str) -> None:
         self.progress, groups = load_checkpoint(self.output)
         self.progress.settings = settings
+        if self.progress.step != self.progress.epoch * self.per_epoch + self.progress.batch:
+            raise InputError(
+                f"{self.output} was trained with other batches: resume with the same batch_size, "
+                "length_groups, max_passage and max_question"
+            )
         self.reader.network.load_state_dict(groups["network"])
         for name, value in groups.get("average", {}).items():
             self.average[name].copy_(value)
         for name, parameter in self.reader.network.named_parameters():
             if name in groups.get("exp_avg", {}):
                 self.optimiser.state[parameter] = {
-                    "step": torch.tensor(float(self.progress.step)),
+                    "step": torch.tensor(float(self.progress.step), device=parameter.device),
                     "exp_avg": groups["exp_avg"][name].to(parameter.device),
                     "exp_avg_sq": groups["exp_avg_sq"][name].to(parameter.device),
                 }
 
-    def _log(self, **values: Any) -> None:
-        record = {"step": self.progress.step, "seconds": round(self.progress.seconds, 1), **values}
-        with open(self.output / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
-
     def _line(self, loss: float) -> str:
         progress = self.progress
         decay = 0.99
-        smooth = getattr(self, "_smooth", loss)
+        smooth = loss if self._smooth is None else self._smooth
         self._smooth = decay * smooth + (1 - decay) * loss
         rate = progress.step * self.config.batch_size / max(progress.seconds, 1e-9)
         left = (self.total - progress.step) * self.config.batch_size / rate
@@ -274,6 +309,11 @@ def _usable(
     usable = (lengths <= config.max_passage) & (questions.lengths <= config.max_question)
     usable &= (features.spans.lengths > 0) & (questions.lengths > 0)
     rows = np.flatnonzero(usable)
+    if not len(rows):
+        raise InputError(
+            "no question to train on: none has an answer on word borders, in a passage of at most "
+            f"{config.max_passage} words"
+        )
     return _Examples(features, passages, questions, rows, lengths[rows])
 
 
@@ -291,23 +331,3 @@ def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
     return torch.optim.AdamW(
         groups, lr=config.learning_rate, betas=betas, eps=config.epsilon, fused=True
     )
-
-
-@contextmanager
-def _live(enabled: bool) -> Iterator[Any]:
-    """A function that shows a line on stderr: in place on a terminal, each minute elsewhere."""
-    console = Console(stderr=True)
-    if not enabled:
-        yield lambda line: None
-    elif console.is_terminal:
-        with Live(console=console, refresh_per_second=4) as live:
-            yield lambda line: live.update(Text(line))
-    else:
-        last = [-math.inf]
-
-        def show(line: str) -> None:
-            if time.monotonic() - last[0] >= 60:
-                last[0] = time.monotonic()
-                console.print(line, soft_wrap=True, highlight=False)
-
-        yield show

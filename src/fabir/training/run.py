@@ -1,6 +1,7 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -93,7 +94,9 @@ def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
 
 
 def _report(data: Dataset, features: Features) -> None:
-    """Say what could not be used; nothing is dropped in silence."""
+    """Say what could not be used, once however many processes there are."""
+    if os.environ.get("RANK", "0") != "0":
+        return
     for line in data.bad_answers:
         print(f"bad answer: {line}", file=sys.stderr)
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())

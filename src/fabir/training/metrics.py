@@ -1,0 +1,27 @@
+"""`metrics.jsonl` in a run's folder: a line for each evaluation. What is measured is not decided
+here."""
+
+import json
+from pathlib import Path
+
+from fabir.files import replacing
+
+FILE = "metrics.jsonl"
+
+
+def log_metrics(folder: Path, **values: float) -> None:
+    """Append a line; `step` must be among the values."""
+    with open(folder / FILE, "a", encoding="utf-8") as file:
+        file.write(json.dumps(values) + "\n")
+
+
+def forget_metrics(folder: Path, step: int) -> None:
+    """Drop the lines after `step`, which a resumed run writes again, and any cut short."""
+    path = folder / FILE
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = (line for line in lines if line.endswith("}\n"))
+    kept = [line for line in whole if json.loads(line)["step"] <= step]
+    with replacing(path) as temporary:
+        temporary.write_text("".join(kept), encoding="utf-8")

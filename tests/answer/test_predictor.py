@@ -1,0 +1,242 @@
+import random
+import resource
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.answer import predictor as module
+from fabir.answer.predictor import Answer, Predictor
+from fabir.errors import InputError
+from fabir.text.tokens import tokenise
+from factories import EXAMPLES, batch_of, small_reader
+
+PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
+WORDS = " ".join(passage for _, passage in PAIRS).split()
+
+
+@pytest.fixture(autouse=True)
+def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what a text is batched with changes no more than the last digits."""
+    monkeypatch.setattr(module, "_has_bf16", lambda device: False)
+
+
+def lively_predictor(**options: int) -> Predictor:
+    """An untrained reader whose logits are far from each other."""
+    reader = small_reader()
+    with torch.no_grad():
+        for name, weight in reader.network.named_parameters():
+            if "selectors" in name:
+                weight.mul_(3)
+    return Predictor(reader, **options)
+
+
+@pytest.fixture(scope="module")
+def predictor() -> Predictor:
+    return lively_predictor()
+
+
+def text_of(words: int, seed: int = 0) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def assert_alike(found: list[Answer], expected: list[Answer]) -> None:
+    """The same answers; scores may differ by rounding."""
+    assert [(a.text, a.start, a.end) for a in found] == [(a.text, a.start, a.end) for a in expected]
+    assert [a.score for a in found] == pytest.approx([a.score for a in expected], rel=1e-3)
+
+
+def assert_sound(answers: list[Answer], passage: str) -> None:
+    for answer in answers:
+        assert answer.text == passage[answer.start : answer.end]
+        assert answer.text.strip() == answer.text != ""
+        assert 0 < answer.score <= 1
+        assert len(tokenise(answer.text).words) <= 15
+    scores = [answer.score for answer in answers]
+    assert scores == sorted(scores, reverse=True)
+    taken = sorted((answer.start, answer.end) for answer in answers)
+    assert all(end <= start for (_, end), (start, _) in pairwise(taken))
+
+
+texts = st.text() | st.text(alphabet="rain falls 👩🏽‍🚒❤️\u0301नमस्ते東京\t\n\u3000.,'\x00\ud800")
+
+
+@given(texts, texts, st.integers(1, 4))
+def test_an_answer_is_a_piece_of_the_passage(
+    predictor: Predictor, question: str, passage: str, top_k: int
+) -> None:
+    answers = predictor.answer("Which? " + question, passage, top_k)
+    assert_sound(answers, passage)
+    assert bool(answers) == bool(passage.strip())
+    assert len(answers) <= top_k
+
+
+@pytest.mark.parametrize("passage", ["", " ", "\n\t\u3000"])
+def test_a_blank_passage_has_no_answers(predictor: Predictor, passage: str) -> None:
+    assert predictor.answer("Who?", passage) == []
+    assert list(predictor.answer_all([("Who?", passage)] * 3, 2)) == [[], [], []]
+    mixed = [("Who?", passage), PAIRS[0], ("Who?", passage), PAIRS[1], ("Who?", passage)]
+    assert [len(answers) for answers in predictor.answer_all(mixed)] == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("question", ["", " ", "\n\t\u3000"])
+def test_a_blank_question_is_refused_by_its_number(predictor: Predictor, question: str) -> None:
+    with pytest.raises(InputError, match="question 1 is empty"):
+        predictor.answer(question, "Rain falls.")
+    with pytest.raises(InputError, match="question 3 is empty"):
+        list(predictor.answer_all([*PAIRS[:2], (question, ""), PAIRS[2]]))
+
+
+@pytest.mark.parametrize("top_k", [0, -1])
+def test_fewer_than_one_answer_cannot_be_asked_for(predictor: Predictor, top_k: int) -> None:
+    with pytest.raises(InputError, match="top_k must be at least 1"):
+        predictor.answer(*PAIRS[0], top_k)
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    reader = small_reader()
+    with pytest.raises(InputError, match="at least 1 word"):
+        Predictor(reader, max_words=0)
+    with pytest.raises(InputError, match="stride 50 does not fit window size 40"):
+        Predictor(reader, window=40, stride=50)
+
+
+def test_no_pairs_have_no_answers(predictor: Predictor) -> None:
+    assert list(predictor.answer_all([])) == []
+
+
+def test_an_answer_has_at_most_the_words_it_may_have() -> None:
+    predictor = lively_predictor(max_words=2)
+    passage = text_of(60)
+    answers = predictor.answer("What falls?", passage, 20)
+    assert max(len(tokenise(answer.text).words) for answer in answers) == 2
+    single = lively_predictor(max_words=1).answer("What falls?", passage, 1000)
+    assert sorted(answer.start for answer in single) == tokenise(passage).starts
+
+
+@pytest.mark.parametrize("passage", [PAIRS[0][1], text_of(150), text_of(900), "rain " * 50])
+def test_more_answers_begin_with_the_fewer(predictor: Predictor, passage: str) -> None:
+    many = predictor.answer("Who founded it?", passage, 12)
+    assert_sound(many, passage)
+    for top_k in range(1, 12):
+        assert_alike(predictor.answer("Who founded it?", passage, top_k), many[:top_k])
+
+
+def test_all_answers_that_are_asked_for_are_found() -> None:
+    # The best spans of a passage crowd around one place, and there are hundreds of them.
+    answers = lively_predictor().answer("Who founded the abbey?", text_of(300), 5)
+    assert len(answers) == 5
+
+
+def test_the_answers_do_not_depend_on_the_batch(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(question, text_of(length)) for length in (5, 700, 90, 16) for question, _ in PAIRS]
+    alone = [predictor.answer(*pair, 3) for pair in pairs]
+    for chunk, tokens in ((2048, 8192), (3, 8192), (2048, 1), (1, 64)):
+        monkeypatch.setattr(module, "CHUNK", chunk)
+        monkeypatch.setattr(module, "BATCH_TOKENS", tokens)
+        for found, expected in zip(predictor.answer_all(pairs, 3), alone, strict=True):
+            assert_alike(found, expected)
+
+
+def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> None:
+    lengths = random.Random(1).choices([0, 1, 7, 60, 500, 1200], k=40)
+    passages = [text_of(length, seed=n) for n, length in enumerate(lengths)]
+    found = list(predictor.answer_all(("Where does rain fall?", passage) for passage in passages))
+    assert len(found) == 40
+    for answers, passage in zip(found, passages, strict=True):
+        assert_sound(answers, passage)
+        assert bool(answers) == bool(passage)
+
+
+def test_pairs_are_taken_from_a_stream_as_they_are_needed(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", 8)
+    taken = 0
+
+    def endless() -> Iterator[tuple[str, str]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield PAIRS[taken % len(PAIRS)]
+
+    answers = predictor.answer_all(endless())
+    assert taken == 0
+    for number in range(1, 30):
+        assert next(answers)
+        assert taken <= number + 8
+
+
+def test_forgetting_spellings_between_batches_changes_no_answer(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = list(predictor.answer_all(PAIRS * 3, 2))
+    monkeypatch.setattr(module, "MOST_FORMS", 10)
+    monkeypatch.setattr(module, "BATCH_TOKENS", 40)
+    for found, answers in zip(lively_predictor().answer_all(PAIRS * 3, 2), expected, strict=True):
+        assert_alike(found, answers)
+
+
+def test_long_passages_have_the_best_answers_of_all_windows() -> None:
+    predictor = lively_predictor(window=16, stride=10, max_words=4)
+    question, passage = "Where does rain fall from?", text_of(61)
+    tokens = tokenise(passage)
+    spans: list[tuple[float, int, int]] = []
+    masses = []
+    last = len(tokens.words) - 16
+    for begin in (*range(0, last, 10), last):
+        start, end = tokens.starts[begin], tokens.ends[begin + 15]
+        batch = batch_of(predictor.reader.vocabulary, (question, passage[start:end]))
+        with torch.inference_mode():
+            heads, tails = (
+                side[0, :16].double().numpy() for side in predictor.reader.network(batch)
+            )
+        masses.append((np.logaddexp.reduce(heads), np.logaddexp.reduce(tails)))
+        spans += [
+            (heads[i] + tails[j], tokens.starts[begin + i], tokens.ends[begin + j])
+            for i in range(16)
+            for j in range(i, min(i + 4, 16))
+        ]
+    mass = sum(np.logaddexp.reduce(side) for side in zip(*masses, strict=True))
+    expected: list[Answer] = []
+    for score, start, end in sorted(spans, reverse=True):
+        if all(end <= other.start or other.end <= start for other in expected):
+            expected.append(Answer(passage[start:end], start, end, float(np.exp(score - mass))))
+    assert_alike(predictor.answer(question, passage, 6), expected[:6])
+
+
+def test_one_window_of_one_word_is_certain(predictor: Predictor) -> None:
+    (answer,) = predictor.answer("What falls?", " rain ", 3)
+    assert (answer.text, answer.start, answer.end) == ("rain", 1, 5)
+    assert answer.score == pytest.approx(1, rel=1e-5)
+
+
+def test_a_folder_is_loaded_with_its_options(tmp_path: Path, predictor: Predictor) -> None:
+    predictor.reader.save(tmp_path)
+    loaded = Predictor.load(tmp_path, max_words=3)
+    assert loaded.max_words == 3
+    same = lively_predictor(max_words=3)
+    assert_alike(loaded.answer(*PAIRS[0], 2), same.answer(*PAIRS[0], 2))
+
+
+@pytest.mark.slow
+def test_a_passage_of_100_000_words_is_answered_in_the_memory_of_a_tenth_of_it(
+    predictor: Predictor,
+) -> None:
+    def peak() -> float:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MiB
+
+    predictor.answer("Who founded the abbey?", text_of(10_000), 5)
+    before = peak()
+    passage = text_of(100_000)
+    answers = predictor.answer("Who founded the abbey?", passage, 5)
+    assert len(answers) == 5
+    assert_sound(answers, passage)
+    assert peak() - before < 60

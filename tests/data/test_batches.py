@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.data.batches import (
+    CHARACTER_STEP,
+    FORM_STEP,
+    PASSAGE_STEP,
+    QUESTION_STEP,
+    Batch,
+    collate,
+    length_groups,
+)
+from fabir.text.vocabulary import Forms, Vocabulary
+
+VOCABULARY = Vocabulary(("olm", "kite"), ("the", "a"), "abcdefghijklmnopqrstuvwxyz", 10)
+
+texts = st.lists(st.text(alphabet="abTé", min_size=1, max_size=12), max_size=40)
+pairs = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
+
+
+def batch_of(pairs: list[tuple[list[str], list[str]]]) -> Batch:
+    forms = Forms(VOCABULARY)
+    return collate(forms, [forms.number(p) for p, _ in pairs], [forms.number(q) for _, q in pairs])
+
+
+@given(pairs)
+def test_a_batch_holds_the_words_and_characters_of_its_texts(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    batch = batch_of(pairs)
+    for side, tokens in enumerate((batch.passage, batch.question)):
+        for row, pair in enumerate(pairs):
+            words = pair[side]
+            used, padding = tokens[row].split([len(words), tokens.shape[1] - len(words)])
+            assert (used > 0).all()
+            assert not padding.any()
+            assert batch.words[used].tolist() == [VOCABULARY.word_row(word) for word in words]
+            for word, form in zip(words, used.tolist(), strict=True):
+                spelt = batch.characters[form]
+                assert spelt[spelt > 0].tolist() == VOCABULARY.character_rows(word)
+                assert (spelt > 0).sum() == (spelt[: len(word)] > 0).sum()  # padding comes last
+
+
+@given(pairs)
+def test_a_word_has_one_form_a_batch_and_form_0_is_padding(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    batch = batch_of(pairs)
+    distinct = {word for pair in pairs for text in pair for word in text}
+    assert int((batch.words > 0).sum()) == len(distinct)
+    assert batch.words[0] == 0
+    assert not batch.characters[0].any()
+    assert not batch.characters[1 + len(distinct) :].any()
+
+
+@given(pairs)
+def test_lengths_are_padded_to_few_steps(pairs: list[tuple[list[str], list[str]]]) -> None:
+    batch = batch_of(pairs)
+    for tokens, side, step in (
+        (batch.passage, 0, PASSAGE_STEP),
+        (batch.question, 1, QUESTION_STEP),
+    ):
+        longest = max(len(pair[side]) for pair in pairs)
+        assert tokens.shape[1] % step == 0
+        assert max(longest, 1) <= tokens.shape[1] < max(longest, 1) + step
+    assert len(batch.words) % FORM_STEP == 0
+    assert batch.characters.shape[0] == len(batch.words)
+    assert batch.characters.shape[1] % CHARACTER_STEP == 0
+    assert all(tensor.dtype == torch.int64 for tensor in batch)
+
+
+@pytest.mark.parametrize(("words", "width"), [(0, 16), (1, 16), (16, 16), (17, 32)])
+def test_a_passage_without_words_is_padding_alone(words: int, width: int) -> None:
+    batch = batch_of([(["kite"] * words, ["what"]), ([], [])])
+    assert batch.passage.shape == (2, width)
+    assert int((batch.passage > 0).sum()) == words
+    assert not batch.passage[1].any()
+    assert batch.question.shape == (2, 8)
+
+
+def test_a_batch_moves_as_a_whole() -> None:
+    batch = batch_of([(["a", "kite"], ["what"])])
+    moved = batch.to("meta")
+    assert {tensor.device.type for tensor in moved} == {"meta"}
+    assert [tensor.shape for tensor in moved] == [tensor.shape for tensor in batch]
+
+
+lengths = st.lists(st.integers(1, 60), max_size=200).map(np.array)
+
+
+@given(lengths, st.integers(1, 20), st.integers(1, 40), st.integers(0, 99))
+def test_an_epoch_has_every_example_once(
+    lengths: np.ndarray, batch_size: int, groups: int, seed: int
+) -> None:
+    batches = length_groups(lengths, batch_size, groups, np.random.default_rng(seed))
+    everything = [int(row) for batch in batches for row in batch]
+    assert sorted(everything) == list(range(len(lengths)))
+    # No more batches than needed, so an epoch has the same number of steps each time.
+    assert len(batches) == -(-len(lengths) // batch_size)
+    assert sum(len(batch) != batch_size for batch in batches) <= 1
+    assert all(0 < len(batch) <= batch_size for batch in batches)
+
+
+def test_batches_depend_on_the_generator_alone() -> None:
+    lengths = np.random.default_rng(5).integers(20, 300, 500)
+
+    def epoch(seed: int) -> list[list[int]]:
+        generator = np.random.default_rng(seed)
+        return [batch.tolist() for batch in length_groups(lengths, 16, 5, generator)]
+
+    assert epoch(1) == epoch(1)
+    assert epoch(1) != epoch(2)
+    # Other examples meet each other too, not only in another order.
+    assert {frozenset(batch) for batch in epoch(1)} != {frozenset(batch) for batch in epoch(2)}
+
+
+def test_lengths_within_a_batch_are_similar() -> None:
+    lengths = np.random.default_rng(5).integers(20, 320, 3000)
+
+    def spread(groups: int) -> float:
+        batches = length_groups(lengths, 25, groups, np.random.default_rng(0))
+        return float(np.mean([np.ptp(lengths[batch]) for batch in batches]))
+
+    assert spread(30) < 20 < 200 < spread(1)
+
+
+def test_short_and_long_batches_alternate() -> None:
+    lengths = np.sort(np.random.default_rng(5).integers(20, 320, 3000))
+    batches = length_groups(lengths, 25, 30, np.random.default_rng(0))
+    means = [lengths[batch].mean() for batch in batches]
+    assert abs(np.corrcoef(means, range(len(means)))[0, 1]) < 0.3

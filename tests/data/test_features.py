@@ -1,0 +1,238 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.data import features as module
+from fabir.data.features import (
+    Features,
+    Ragged,
+    build_features,
+    load_features,
+    ragged,
+    renumber,
+)
+from fabir.data.squad import Answer, Dataset, Passage, Question, read_squad
+from fabir.text.tokens import tokenise
+from fabir.text.vocabulary import Vocabulary
+from tiny import Files, dataset
+
+RIVER = "The Olm (212 km) ends in Lake Sandar."
+
+
+def one(text: str, *questions: tuple[Answer, ...]) -> Dataset:
+    """A data set of one passage, its questions known by their answers alone."""
+    asked = (Question(str(n), "Where?", answers) for n, answers in enumerate(questions))
+    return Dataset((Passage(text, "", tuple(asked)),), "1.1")
+
+
+def spans(data: Dataset) -> list[list[int]]:
+    found = build_features(data).spans
+    return [found[row].tolist() for row in range(len(found))]
+
+
+def answer(text: str, answer: str) -> Answer:
+    return Answer(answer, text.index(answer))
+
+
+def words_of(features: Features, rows: Ragged, row: int) -> list[str]:
+    return [features.spellings[number] for number in rows[row]]
+
+
+def assert_equal(one: Features, other: Features) -> None:
+    for name, value in vars(one).items():
+        if isinstance(value, Ragged):
+            np.testing.assert_array_equal(value.values, getattr(other, name).values)
+            np.testing.assert_array_equal(value.offsets, getattr(other, name).offsets)
+        else:
+            np.testing.assert_array_equal(value, getattr(other, name))
+
+
+def no_building(dataset: Dataset) -> Features:
+    raise AssertionError("built anew")
+
+
+@given(st.lists(st.lists(st.integers(-5, 2**31 - 1))))
+def test_ragged_rows_come_back_as_they_went_in(rows: list[list[int]]) -> None:
+    joined = ragged(rows)
+    assert len(joined) == len(rows)
+    assert [joined[row].tolist() for row in range(len(rows))] == rows
+    assert joined.lengths.tolist() == [len(row) for row in rows]
+
+
+def test_words_offsets_and_questions_are_those_of_the_texts() -> None:
+    data = dataset()
+    features = build_features(data)
+    assert len(features.passages) == len(data.passages)
+    assert len(features.questions) == len(features.spans) == len(data) == 19
+    for row, passage in enumerate(data.passages):
+        tokens = tokenise(passage.text)
+        assert words_of(features, features.passages, row) == tokens.words
+        assert features.starts[row].tolist() == tokens.starts
+        assert features.ends[row].tolist() == tokens.ends
+    for row, (passage, question) in enumerate(data.questions):
+        assert words_of(features, features.questions, row) == tokenise(question.text).words
+        assert data.passages[features.passage_of[row]] == passage
+    assert len(set(features.spellings)) == len(features.spellings)
+
+
+def test_spans_give_back_the_texts_of_the_answers() -> None:
+    data = dataset()
+    features = build_features(data)
+    assert not features.unaligned.any()
+    for row, (passage, question) in enumerate(data.questions):
+        place = features.passage_of[row]
+        starts, ends = features.starts[place], features.ends[place]
+        texts = [
+            passage.text[starts[first] : ends[last]]
+            for first, last in features.spans[row].reshape(-1, 2)
+        ]
+        assert texts == [answer.text for answer in question.answers]
+
+
+def test_white_space_around_an_answer_is_no_part_of_it() -> None:
+    exact = spans(one(RIVER, (answer(RIVER, "Lake Sandar"),)))
+    for loose in ("Lake Sandar", " Lake Sandar"):
+        assert spans(one(RIVER, (answer(RIVER, loose),))) == exact == [[8, 9]]
+    text = "a\n\u3000b \t c"
+    assert spans(one(text, (Answer("\n\u3000b \t ", 1),))) == [[1, 1]]
+
+
+def test_an_answer_must_begin_and_end_on_word_borders() -> None:
+    cut = tuple((answer(RIVER, part),) for part in ("ake Sandar", "Lake Sand", "12", "O"))
+    features = build_features(one(RIVER, *cut, (answer(RIVER, "(212 km)"),)))
+    assert features.unaligned.tolist() == [1, 1, 1, 1, 0]
+    assert features.spans.lengths.tolist() == [0, 0, 0, 0, 2]
+
+
+def test_equal_answers_are_merged_and_the_first_stays_first() -> None:
+    lake, sandar, cut = (answer(RIVER, part) for part in ("Lake Sandar", "Sandar", "Sandar."))
+    answers = (sandar, lake, sandar, Answer("Lake Sand", lake.start), cut, lake)
+    features = build_features(one(RIVER, answers, ()))
+    assert features.spans[0].tolist() == [9, 9, 8, 9, 9, 10]
+    assert features.spans[1].tolist() == []
+    assert features.unaligned.tolist() == [1, 0]
+
+
+def test_answers_that_fit_nowhere_are_counted_not_followed() -> None:
+    blank, beyond, before = Answer("  ", 3), Answer("Olm", 900), Answer("Olm", -4)
+    features = build_features(one(RIVER, (blank, beyond, before)))
+    assert features.unaligned.tolist() == [3]
+    assert features.spans[0].tolist() == []
+
+
+def test_a_passage_is_counted_once_for_each_of_its_questions() -> None:
+    data = Dataset(
+        (
+            Passage("rain or rain", "", (Question("1", "Is it rain?", ()),) * 3),
+            Passage("snow", "", ()),
+        ),
+        "1.1",
+    )
+    assert build_features(data).counts() == {
+        "rain": 2 * 3 + 3,
+        "or": 3,
+        "Is": 3,
+        "it": 3,
+        "?": 3,
+        "snow": 0,
+    }
+
+
+def test_the_second_start_reads_the_cache(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = read_squad(files.train)
+    first = load_features(data, files.train, tmp_path)
+    assert_equal(first, build_features(data))
+    monkeypatch.setattr(module, "build_features", no_building)
+    assert_equal(load_features(data, files.train, tmp_path), first)
+
+
+def test_the_default_cache_is_where_caches_belong(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    load_features(read_squad(files.train), files.train)
+    assert len(list((tmp_path / "fabir" / "features").iterdir())) == 1
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    load_features(read_squad(files.train), files.train)
+    assert len(list((tmp_path / "home" / ".cache" / "fabir" / "features").iterdir())) == 1
+
+
+def test_a_damaged_entry_is_made_anew(files: Files, tmp_path: Path) -> None:
+    data = read_squad(files.train)
+    expected = load_features(data, files.train, tmp_path)
+    (entry,) = tmp_path.iterdir()
+    good = entry.read_bytes()
+    generator = np.random.default_rng(0)
+    damages = [b"", b"no archive", b"PK\x03\x04", good[: len(good) // 2], good[:-1], good[100:]]
+    for place in generator.integers(len(good), size=60):
+        damages.append(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
+    for damage in damages:
+        entry.write_bytes(damage)
+        assert_equal(load_features(data, files.train, tmp_path), expected)
+    entry.write_bytes(good[:-1])
+    load_features(data, files.train, tmp_path)
+    assert entry.read_bytes() == good
+
+
+def test_other_contents_are_another_entry(files: Files, tmp_path: Path) -> None:
+    source = tmp_path / "data.json"
+    cache = tmp_path / "cache"
+    source.write_bytes(files.train.read_bytes())
+    load_features(read_squad(source), source, cache)
+    source.write_text(source.read_text().replace("lighthouse", "LIGHTHOUSE"))
+    data = read_squad(source)
+    assert_equal(load_features(data, source, cache), build_features(data))
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_bad_answers_treated_in_another_way_are_another_entry(files: Files, tmp_path: Path) -> None:
+    source = tmp_path / "data.json"
+    cache = tmp_path / "cache"
+    source.write_text(files.train.read_text().replace('"answer_start": 41', '"answer_start": 3'))
+    found = {}
+    for way in ("skip", "repair", "keep"):
+        data = read_squad(source, way)
+        assert data.bad_answers
+        found[way] = load_features(data, source, cache)
+        assert_equal(found[way], build_features(data))
+    assert len(found["skip"].spans) < len(found["repair"].spans)
+    assert found["repair"].unaligned.sum() < found["keep"].unaligned.sum()
+    assert len(list(cache.iterdir())) == 3
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shelf")
+
+
+@given(st.lists(st.text() | st.text(alphabet="a\n\r\u2028\x00\x85🏽é")))
+def test_any_text_survives_the_cache(shelf: Path, texts: list[str]) -> None:
+    data = Dataset(
+        tuple(Passage(text, "", (Question("1", text[::-1], ()),)) for text in texts), "1.1"
+    )
+    source = shelf / "data.json"
+    source.write_text(repr(texts))
+    first = load_features(data, source, shelf / "cache")
+    again = load_features(data, source, shelf / "cache")
+    assert_equal(first, again)
+    assert first.spellings == again.spellings
+
+
+def test_renumbering_keeps_the_words() -> None:
+    features = build_features(dataset())
+    vocabulary = Vocabulary(("yeast",), ("the", "of"), "abcdefgh", 6)
+    forms, passages, questions = renumber(features, vocabulary)
+    assert len(forms) == 1 + len(features.spellings)
+    numbers = forms.number(features.spellings)
+    for old, new in ((features.passages, passages), (features.questions, questions)):
+        assert new.lengths.tolist() == old.lengths.tolist()
+        assert new.values.tolist() == numbers[old.values].tolist()
+    rows = forms.rows(passages[2])
+    words = words_of(features, features.passages, 2)
+    assert rows.tolist() == [vocabulary.word_row(word) for word in words]

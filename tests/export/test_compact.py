@@ -1,0 +1,50 @@
+"""A compact reader is the same reader, nearly: fewer words, rounded weights."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fabir.errors import InputError
+from fabir.export.compact import compact, keep_words
+from fabir.reader import Reader
+from factories import EXAMPLES, batch_of, small_reader
+
+
+def test_all_words_and_rounding_change_logits_little(tmp_path: Path) -> None:
+    reader = small_reader()
+    reader.save(tmp_path / "whole")
+    compact(tmp_path / "whole", tmp_path / "small", words=1000)
+    small = Reader.load(tmp_path / "small")
+    assert small.vocabulary == reader.vocabulary
+    scale = reader.fixed_rows.abs().amax(dim=1, keepdim=True)
+    assert ((small.fixed_rows - reader.fixed_rows).abs() <= 0.51 / 127 * scale + 1e-3).all()
+    batch = batch_of(reader.vocabulary, *(example[:2] for example in EXAMPLES))
+    with torch.inference_mode():
+        expected, found = reader.network(batch), small.network(batch)
+    torch.testing.assert_close(found.start, expected.start, atol=0.05, rtol=0.05)
+
+
+def test_words_that_go_become_unknown() -> None:
+    reader = small_reader()
+    smaller = keep_words(reader, 3)
+    assert smaller.vocabulary.fixed == reader.vocabulary.fixed[:3]
+    gone, kept = reader.vocabulary.fixed[3], reader.vocabulary.fixed[2]
+    assert smaller.vocabulary.word_row(gone) == 1
+    assert smaller.vocabulary.word_row(kept) == reader.vocabulary.word_row(kept)
+
+
+def test_trained_rows_are_cut_and_kept_too() -> None:
+    reader = small_reader()
+    reader.unfreeze_words()
+    assert len(keep_words(reader, 3).fixed_rows) == 3
+
+
+def test_no_words_or_the_same_folder_are_refused(tmp_path: Path) -> None:
+    reader = small_reader()
+    reader.save(tmp_path)
+    with pytest.raises(InputError, match="at least 1 word"):
+        keep_words(reader, 0)
+    with pytest.raises(InputError, match="another folder"):
+        compact(tmp_path, tmp_path / ".", 10)
+    assert Reader.load(tmp_path).vocabulary == reader.vocabulary

@@ -1,0 +1,72 @@
+"""Tiny vocabularies, batches, configurations and readers for tests. No tests here."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fabir.data.batches import Batch, collate
+from fabir.reader import Reader
+from fabir.readers import registered
+from fabir.text.tokens import tokenise
+from fabir.text.vocabulary import Forms, Vocabulary
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+
+RAIN = "Gravity pulls the drops down, so rain falls from the clouds to the ground."
+ABBEY = "The abbey was founded in 1082 by William, then Duke of Normandy, near Caen."
+# Question, passage, and the first and last word of the answer.
+EXAMPLES = [
+    ("What pulls the drops?", RAIN, 0, 0),
+    ("Where does rain fall from?", RAIN, 10, 11),
+    ("When was the abbey founded?", ABBEY, 5, 5),
+    ("Who founded the abbey?", ABBEY, 7, 12),
+]
+
+# Sizes at which every registered reader is quick; a field that a reader lacks is left out.
+SMALL = {
+    "character_dim": 4,
+    "character_filters": 12,
+    "model_dim": 16,
+    "feed_forward": 16,
+    "selector_hidden": 8,
+}
+WORD_DIM = 8
+
+
+def small_vocabulary() -> Vocabulary:
+    """Of the words of the examples some are fixed, some trained, some unknown."""
+    texts = [text for question, passage, *_ in EXAMPLES for text in (question, passage)]
+    words = sorted({word.lower() for text in texts for word in tokenise(text).words})
+    return Vocabulary(
+        trained=tuple(words[::5]),
+        fixed=tuple(word for row, word in enumerate(words) if row % 5 > 1),
+        characters="abcdefghijklmnopqrstuvwyzGTW,.?01",
+        max_characters=8,
+    )
+
+
+def small_config(config: Any) -> Any:
+    """`config`, a reader's, with small sizes and all the rest as it is."""
+    known = {field.name for field in fields(config)}
+    return replace(config, **{name: size for name, size in SMALL.items() if name in known})
+
+
+def small_reader(name: str = "fabir", config: Any = None) -> Reader:
+    """An untrained reader in evaluation mode; its word rows are exact in float16."""
+    torch.manual_seed(0)
+    vocabulary = small_vocabulary()
+    rows = torch.randn(len(vocabulary.fixed), WORD_DIM).half().float()
+    config = small_config(config or registered(name).config())
+    reader = Reader.build(name, config, vocabulary, rows)
+    reader.network.eval()
+    return reader
+
+
+def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch:
+    """A batch of questions, each with its passage."""
+    forms = Forms(vocabulary)
+    questions = [forms.number(tokenise(question).words) for question, _ in pairs]
+    passages = [forms.number(tokenise(passage).words) for _, passage in pairs]
+    return collate(forms, passages, questions)

@@ -1,0 +1,120 @@
+"""What every registered reader keeps to, under its default and every shipped configuration."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fabir.config import load_config
+from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
+from fabir.reader import Reader
+from fabir.readers import READERS
+from fabir.text.tokens import tokenise
+from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
+
+PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
+
+
+def cases() -> Iterator[Any]:
+    """A reader's name and a small config; files that differ in training alone are one case."""
+    found: dict[tuple[str, Any], str] = {}
+    for name, entry in READERS.items():
+        found[name, small_config(entry.config())] = name
+    for path in CONFIGS:
+        run = load_config(path)
+        found.setdefault((run.reader, small_config(run.network)), path.stem)
+    return (pytest.param(case, id=label) for case, label in found.items())
+
+
+@pytest.fixture(scope="module", params=cases())
+def reader(request: pytest.FixtureRequest) -> Reader:
+    return small_reader(*request.param)
+
+
+def read(reader: Reader, *pairs: tuple[str, str]) -> SpanLogits:
+    with torch.no_grad():
+        return reader.network(batch_of(reader.vocabulary, *pairs))
+
+
+def loss_of(logits: SpanLogits) -> Tensor:
+    spans = torch.tensor([span for *_, first, last in EXAMPLES for span in (first, last)])
+    first, last = spans.view(-1, 2).unbind(1)
+    return F.cross_entropy(logits.start, first) + F.cross_entropy(logits.end, last)
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, PAIRS[:1], [("Where", RAIN)], [("Where", "Caen")]])
+def test_logits_are_float32_and_masked_at_padding(
+    reader: Reader, pairs: list[tuple[str, str]]
+) -> None:
+    batch = batch_of(reader.vocabulary, *pairs)
+    for logits in read(reader, *pairs):
+        assert logits.shape == batch.passage.shape
+        assert logits.dtype == torch.float32
+        assert (logits[batch.passage == 0] == PADDING_LOGIT).all()
+        assert (logits[batch.passage > 0].abs() < 1e4).all()
+
+
+@pytest.mark.parametrize("longer", [(PAIRS[2][0], f"{ABBEY} {RAIN}"), (" ".join("abc" * 9), RAIN)])
+def test_a_text_is_read_alike_in_every_batch(reader: Reader, longer: tuple[str, str]) -> None:
+    pairs = [*PAIRS, ("Who sat?", "A cat sat.")]  # the last with short words too
+    together = read(reader, *pairs, longer)
+    for row, pair in enumerate(pairs):
+        words = len(tokenise(pair[1]).words)
+        for alone, batched in zip(read(reader, pair), together, strict=True):
+            torch.testing.assert_close(
+                batched[row, :words], alone[0, :words], atol=1e-4, rtol=0, msg=str(pair)
+            )
+
+
+def test_the_gradient_reaches_every_parameter(reader: Reader) -> None:
+    batch = batch_of(reader.vocabulary, *PAIRS)
+    logits = reader.network(batch)
+    generator = torch.Generator().manual_seed(1)
+    real = batch.passage > 0
+    # Not the loss: a softmax takes no notice of what is added to all logits, such as a last bias.
+    mixed = sum(
+        (side[real] * torch.randn(int(real.sum()), generator=generator)).sum() for side in logits
+    )
+    parameters = dict(reader.network.named_parameters())
+    assert isinstance(mixed, Tensor)
+    gradients = torch.autograd.grad(mixed, list(parameters.values()), allow_unused=True)
+    for name, gradient in zip(parameters, gradients, strict=True):
+        assert gradient is not None, name
+        assert gradient.isfinite().all(), name
+        assert gradient.any(), name
+
+
+def test_saving_and_loading_keeps_the_logits(reader: Reader, tmp_path: Path) -> None:
+    reader.save(tmp_path)
+    loaded = Reader.load(tmp_path)
+    assert (loaded.name, loaded.config) == (reader.name, reader.config)
+    for before, after in zip(read(reader, *PAIRS), read(loaded, *PAIRS), strict=True):
+        assert torch.equal(before, after)
+
+
+def test_reads_and_learns_under_bfloat16(reader: Reader) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = reader.network(batch_of(reader.vocabulary, *PAIRS))
+    assert logits.start.dtype == logits.end.dtype == torch.float32
+    for rough, exact in zip(logits, read(reader, *PAIRS), strict=True):
+        torch.testing.assert_close(rough, exact, atol=0.1, rtol=0.1)
+    parameters = list(reader.network.parameters())
+    assert all(g.isfinite().all() for g in torch.autograd.grad(loss_of(logits), parameters))
+
+
+def test_learns_four_examples_by_heart(reader: Reader) -> None:
+    fresh = small_reader(reader.name, reader.config)
+    batch = batch_of(fresh.vocabulary, *PAIRS)
+    optimiser = torch.optim.Adam(fresh.network.parameters(), lr=4e-3, betas=(0.9, 0.98))
+    for _ in range(200):
+        loss = loss_of(fresh.network(batch))
+        if loss < 0.1:
+            return
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    pytest.fail(f"the loss is still {loss:.2f}")

@@ -1,0 +1,210 @@
+"""FABIR against the thesis: its size, and a plain version of the whole network in float64."""
+
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fabir.config import load_config
+from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import VocabularySizes
+from fabir.readers.describe import PAPER
+from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
+from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
+from plain_fabir import PlainFabir
+
+RUNS = {path.stem: load_config(path) for path in CONFIGS}
+NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
+NETWORKS["fabir-word-match"] = FabirConfig(word_match=True)
+
+
+def parameters(sizes: VocabularySizes = PAPER, **changes: Any) -> int:
+    with torch.device("meta"):  # shapes alone
+        network = Fabir(FabirConfig(**changes), sizes)
+    return sum(p.numel() for p in network.parameters())
+
+
+@pytest.mark.parametrize("trained", [1, 17, 90])
+@pytest.mark.parametrize("characters", [2, 281])
+@pytest.mark.parametrize("fixed", [0, 400])
+def test_size_at_the_papers_setting(trained: int, characters: int, fixed: int) -> None:
+    sizes = VocabularySizes(
+        word_dim=100, trained_words=trained, fixed_words=fixed, characters=characters
+    )
+    assert parameters(sizes) == 1_377_750 + 8 * characters + 100 * trained
+
+
+def test_size_is_within_a_percent_of_the_papers() -> None:
+    assert parameters() == pytest.approx(1_385_198, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"cross_attention": "row-wise"}, 0),
+        ({"layer_type": "switching"}, 0),
+        # eight kernels [heads, heads, width]
+        ({"attention_width": 0}, -8 * 4 * 4 * 5),
+        ({"heads": 2}, -8 * (4 * 4 - 2 * 2) * 5),
+        # two convolutions of 9 words, with biases
+        ({"selector": "linear"}, 2 * 100 - (100 * 32 + 32 * 2) * 9 - 32 - 2),
+        ({"selector_width": 1}, -(100 * 32 + 32 * 2) * 8),
+        ({"selector_layers": "different"}, 100 * 32 * 9 + 32),
+    ],
+)
+def test_size_of_a_variation(changes: dict[str, Any], difference: int) -> None:
+    assert parameters(**changes) - parameters() == difference
+
+
+def test_size_grows_by_a_layer_and_shrinks_without_characters_and_reduction_layer() -> None:
+    attention = 4 * (100 * 100 + 100)  # queries, keys, values, output
+    feed_forward = 2 * 100 * 200 + 200 + 100
+    layer = 2 * (attention + 4 * 4 * 5) + 2 * feed_forward + 5 * 2 * 100
+    assert parameters(layers=4) - parameters(layers=3) == layer
+    assert parameters(layers=3) - parameters(layers=2) == layer
+    assert parameters(characters=False) < parameters()
+    # a reduction layer is twice as wide as a processing layer: four times the matrices
+    assert parameters(reduction="matrix") < parameters() - 3 * (attention + feed_forward)
+
+
+@pytest.mark.parametrize("config", NETWORKS.values(), ids=NETWORKS)
+def test_equals_the_network_written_out(config: FabirConfig) -> None:
+    reader = small_reader("fabir", config)
+    network = reader.network.double()
+    assert isinstance(network, Fabir)
+    with torch.no_grad():
+        for parameter in network.parameters():  # biases begin at zero and would hide
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+        if config.characters:
+            network.embedding.characters.table.weight[0] = 0  # padding
+        for question, passage, *_ in EXAMPLES:
+            batch = batch_of(reader.vocabulary, (question, passage))
+            real = batch.passage[0] > 0
+            result = torch.stack([side[0, real] for side in network(batch)]).double()
+            expected = PlainFabir(network).logits(batch)
+            torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["layer", "matrix"])
+def test_the_question_never_sees_the_passage(reduction: Literal["layer", "matrix"]) -> None:
+    network = small_reader("fabir", FabirConfig(reduction=reduction)).network
+    assert isinstance(network, Fabir)
+    masks = torch.ones(2, 5, 1), torch.ones(2, 9, 1)
+    unmarked = torch.zeros(2, 9, 1)
+    for layer, dim, *marks in [
+        (network.reduction, 20, unmarked),
+        *((x, 16) for x in network.layers),
+    ]:
+        question, passage = torch.randn(2, 5, dim), torch.randn(2, 9, dim)
+        read = layer(question, passage, *masks, *marks)
+        other_passage = layer(question, torch.randn_like(passage), *masks, *marks)
+        assert torch.equal(read[0], other_passage[0])
+        assert not torch.allclose(read[1], other_passage[1])
+        other_question = layer(torch.randn_like(question), passage, *masks, *marks)
+        assert not torch.allclose(read[1], other_question[1])
+
+
+def test_self_attention_is_shared_and_the_rest_is_not() -> None:
+    """Both texts alike: they leave a layer's self-attention alike, and its feed-forward not."""
+    layer = ProcessingLayer(small_config(FabirConfig())).eval()
+    for kernel in (layer.self_attention.weights.kernel, layer.cross_attention.weights.kernel):
+        nn.init.normal_(kernel)
+    text, mask = torch.randn(2, 7, 16), torch.ones(2, 7, 1)
+    seen: list[Tensor] = []
+    layer.self_attention.register_forward_hook(lambda *call: seen.append(call[2]))
+    first, second = layer(text, text, mask, mask)
+    assert torch.equal(seen[0], seen[1])
+    assert not torch.allclose(first, second)
+    assert layer.first.feed_forward[0].weight is not layer.second.feed_forward[0].weight
+
+
+def test_decoupled_attention_keeps_positions_out_of_the_words() -> None:
+    attention = DecoupledAttention(20, small_config(FabirConfig()), dropout=0.0).eval()
+    nn.init.normal_(attention.weights.kernel)
+    words, positions, mask = torch.randn(1, 7, 20), torch.randn(1, 7, 16), torch.ones(1, 7, 1)
+    placed = words + torch.randn(1, 7, 20)
+
+    attended, moved = attention(words, placed, positions, mask)
+    # Where to look depends on words and positions ...
+    assert not torch.allclose(attended, attention(words, words, positions, mask)[0])
+    # ... what is gathered there on one of them alone.
+    assert torch.equal(attended, attention(words, placed, positions + 1, mask)[0])
+    assert torch.equal(moved, attention(words + 1, placed, positions, mask)[1])
+    assert (attended.shape[2], moved.shape[2]) == (20, 16)
+
+
+def test_switching_layers_take_turns() -> None:
+    reader = small_reader("fabir", FabirConfig(layer_type="switching"))
+    lengths: list[tuple[int, int]] = []
+    for layer in reader.network.get_submodule("layers").children():
+        layer.register_forward_hook(
+            lambda _, texts, __: lengths.append((texts[0].shape[1], texts[1].shape[1]))
+        )
+    reader.network(batch_of(reader.vocabulary, *[pair[:2] for pair in EXAMPLES]))
+    assert lengths == [(8, 32), (32, 8), (8, 32)]  # who is seen, who sees
+
+
+def test_selectors_in_different_layers_read_the_last_two() -> None:
+    reader = small_reader("fabir", FabirConfig(selector_layers="different"))
+    batch = batch_of(reader.vocabulary, EXAMPLES[0][:2])
+    before = reader.network(batch)
+    nn.init.normal_(reader.network.get_parameter("layers.2.second.feed_forward.0.weight"))
+    after = reader.network(batch)
+    assert torch.equal(before.start, after.start)
+    assert not torch.allclose(before.end, after.end)
+
+
+def test_dropout_is_amplified_in_the_reduction_layer() -> None:
+    """Thesis eq. 5.26: of 0.9 kept it keeps 0.81."""
+    network = Fabir(FabirConfig(), PAPER)
+    rates = {
+        name: module.threshold / 256
+        for name, module in network.named_modules()
+        if isinstance(module, Dropout)
+    }
+    for name, rate in rates.items():
+        if name.startswith("selectors"):
+            expected = 0.2
+        elif name.startswith("embedding.characters"):
+            expected = 0.25
+        else:
+            expected = 0.1 if name.startswith("layers") else 0.19
+        assert rate == pytest.approx(expected, abs=1 / 256), name
+
+
+def test_begins_without_biases_and_with_embeddings_of_variance_one() -> None:
+    network = Fabir(FabirConfig(), PAPER)
+    for name, parameter in network.named_parameters():
+        if name.endswith("bias"):
+            assert not parameter.any(), name
+    for table in (network.embedding.words.trained, network.embedding.characters.table.weight[1:]):
+        assert float(table.detach().std()) == pytest.approx(1, abs=0.1)
+    first = network.get_parameter("layers.0.self_attention.weights.query.weight")
+    assert float(first.detach().std()) == pytest.approx(0.1, abs=0.01)  # Glorot: (2 / 200) ** 0.5
+
+
+def test_a_reduction_matrix_takes_any_even_size() -> None:
+    assert parameters(reduction="matrix", character_filters=50)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"heads": 3}, "3 heads do not divide the 200 features of a word, 100 of them"),
+        ({"heads": 8}, "8 heads do not divide 100 features"),
+        ({"heads": 0}, "0 heads"),
+        ({"character_filters": 101}, "even sizes, got 201 and 100"),
+        ({"model_dim": 25}, "even sizes, got 200 and 25"),
+        ({"attention_width": 4}, "odd width, got 4"),
+        ({"selector_width": 2}, "odd width, got 2"),
+        ({"selector_layers": "different", "layers": 1}, "at least 2 layers"),
+        ({"layer_type": "switching", "layers": 2}, "odd number"),
+        ({"word_match": True, "reduction": "matrix"}, "reduction is 'matrix'"),
+        ({"dropout_input": 1.5}, "dropout rate .* got 1.5"),
+        ({"dropout_selector": 1.0}, "dropout rate .* got 1.0"),
+    ],
+)
+def test_refuses_what_does_not_go_together(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parameters(**changes)

@@ -1,0 +1,223 @@
+"""Every verb as a user calls it: what is printed where, and the exit code."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabir.cli import main
+from fabir.data.squad import read_squad
+from factories import small_reader
+from tiny import NETWORK, TRAINING, Files
+
+PASSAGE = "Gravity pulls the drops down, so rain falls from the clouds to the ground. ☔ Ende.\r\n"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reader")
+    small_reader().save(folder)
+    return folder
+
+
+@pytest.fixture
+def passage(tmp_path: Path) -> Path:
+    path = tmp_path / "passage.txt"
+    path.write_bytes(PASSAGE.encode())
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run a command that must fail as the user's mistake; returns its one line."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main([str(argument) for argument in arguments])
+    return capsys.readouterr().out
+
+
+def test_answer_json_has_offsets_into_the_passage_as_given(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path
+) -> None:
+    options = ("--passage", passage, "--reader", reader, "--top-k", 3, "--format", "json")
+    record = json.loads(run(capsys, "answer", "What pulls?", *options))
+    assert record["question"] == "What pulls?"
+    assert 1 <= len(record["answers"]) <= 3
+    for answer in record["answers"]:
+        assert set(answer) == {"text", "start", "end", "score"}
+        assert PASSAGE[answer["start"] : answer["end"]] == answer["text"]
+
+
+def test_answer_text_is_a_line_an_answer(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path
+) -> None:
+    out = run(capsys, "answer", "What?", "--passage", passage, "--reader", reader, "--top-k", 2)
+    assert len(out.splitlines()) == 2
+
+
+def test_answer_reads_standard_input(
+    capsys: pytest.CaptureFixture[str], reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PASSAGE.encode())))
+    out = run(capsys, "answer", "What pulls?", "--passage", "-", "--reader", reader)
+    assert out.strip() in " ".join(PASSAGE.split())
+
+
+def test_answer_on_a_terminal_shows_where_it_stands(
+    capsys: pytest.CaptureFixture[str],
+    reader: Path,
+    passage: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fabir.answer.show._on_terminal", lambda: True)
+    out = run(capsys, "answer", "What pulls?", "--passage", passage, "--reader", reader)
+    assert "from" in out
+    assert "%" in out
+
+
+@pytest.mark.parametrize("question", ["", " \n"])
+def test_answer_refuses_an_empty_question(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path, question: str
+) -> None:
+    line = refused(capsys, "answer", question, "--passage", passage, "--reader", reader)
+    assert "question is empty" in line
+
+
+def test_answer_refuses_a_passage_it_cannot_use(
+    capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
+) -> None:
+    blank, binary = tmp_path / "blank.txt", tmp_path / "binary.txt"
+    blank.write_text("  \n")
+    binary.write_bytes(b"\xff\xfe\x00")
+    options = ("--reader", reader, "--passage")
+    assert "blank.txt is empty" in refused(capsys, "answer", "What?", *options, blank)
+    assert "not UTF-8" in refused(capsys, "answer", "What?", *options, binary)
+    assert "no-file" in refused(capsys, "answer", "What?", *options, tmp_path / "no-file")
+
+
+def test_answer_refuses_a_bad_reader_and_top_k(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path, tmp_path: Path
+) -> None:
+    line = refused(capsys, "answer", "What?", "--passage", passage, "--reader", tmp_path)
+    assert "config.json" in line
+    options = ("--passage", passage, "--reader", reader, "--top-k")
+    assert "top_k" in refused(capsys, "answer", "What?", *options, 0)
+    assert "--top-k" in refused(capsys, "answer", "What?", *options, "two")
+
+
+def test_predict_then_evaluate(
+    capsys: pytest.CaptureFixture[str], reader: Path, files: Files, tmp_path: Path
+) -> None:
+    written = [tmp_path / name for name in ("predictions.json", "nbest.json", "na.json")]
+    options = ("--output", written[0], "--nbest", written[1], "--na-prob", written[2])
+    assert run(capsys, "predict", files.dev, "--reader", reader, *options) == ""
+    predictions, nbest, na_prob = (json.loads(path.read_text()) for path in written)
+    ids = [question.id for _, question in read_squad(files.dev).questions]
+    assert list(predictions) == list(nbest) == list(na_prob) == ids
+    for name in ids:
+        assert predictions[name] == nbest[name][0]["text"]
+        assert na_prob[name] == pytest.approx(1 - nbest[name][0]["probability"])
+        chances = [answer["probability"] for answer in nbest[name]]
+        assert chances == sorted(chances, reverse=True)
+    from_file = json.loads(run(capsys, "evaluate", files.dev, "--predictions", written[0]))
+    assert from_file == json.loads(run(capsys, "evaluate", files.dev, "--reader", reader))
+    assert list(from_file) == ["exact", "f1", "total"]
+    assert from_file["total"] == len(ids)
+
+
+def test_predict_refuses_data_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"data": [{"paragraphs": [{"qas": []}]}]}')
+    output = tmp_path / "predictions.json"
+    line = refused(capsys, "predict", bad, "--reader", reader, "--output", output)
+    assert "bad.json" in line
+    assert "context" in line
+    assert not output.exists()
+
+
+def test_evaluate_wants_na_prob_with_predictions(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    assert "--predictions" in refused(capsys, "evaluate", files.dev, "--na-prob", tmp_path)
+
+
+def write_config(path: Path, **training: object) -> Path:
+    vocabulary = {"word_count": 1, "character_count": 2}
+    content = {"reader": "fabir", "network": NETWORK, "vocabulary": vocabulary}
+    path.write_text(json.dumps({**content, "training": TRAINING | training}))  # JSON is YAML
+    return path
+
+
+def test_train_resume_and_go_on_from_a_reader(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    config, output = write_config(tmp_path / "config.yaml"), tmp_path / "run"
+    data = ("--train", files.train, "--dev", files.dev)
+    start = (*data, "--vectors", files.vectors, "--output", output)
+    run(capsys, "train", config, *start, "--training.epochs", "1")
+    assert "--resume" in refused(capsys, "train", config, *start)
+    run(capsys, "train", config, *start, "--resume", "--training.epochs", "2")
+    lines = (output / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2]
+    further = tmp_path / "further"
+    options = ("--from", output, "--output", further, "--training.word_rows", "true")
+    run(capsys, "train", config, *data, *options)
+    run(capsys, "evaluate", files.dev, "--reader", further)
+
+
+def test_train_refuses_a_misspelt_key(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    config = write_config(tmp_path / "config.yaml", epoch=3)
+    data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
+    line = refused(capsys, "train", config, *data, "--output", tmp_path / "run")
+    assert "config.yaml" in line
+    assert "epoch" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
+    name, parameters = run(capsys, "readers").splitlines()[0].split()
+    assert name == "fabir"
+    detail = run(capsys, "readers", "--detail", "fabir").splitlines()
+    assert detail[0].split() == ["fabir", parameters]
+    parts = [line.split() for line in detail if line.startswith("  ") and line[2] != " "]
+    assert sum(int(count.replace(",", "")) for _, count in parts) == int(
+        parameters.replace(",", "")
+    )
+    assert "fabir" in refused(capsys, "readers", "--detail", "no-such-reader")
+
+
+def test_compact_makes_a_reader_that_answers(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    assert "MiB" in run(capsys, "compact", reader, "--output", small, "--words", 5)
+    run(capsys, "answer", "What pulls?", "--passage", passage, "--reader", small)
+    assert "another folder" in refused(capsys, "compact", reader, "--output", reader)
+
+
+def test_unknown_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--detial" in refused(capsys, "readers", "--detial", "fabir")
+    assert "COMMAND" in refused(capsys)
+
+
+def test_help_does_not_wait_for_torch() -> None:
+    code = (
+        "import sys\nfrom fabir.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -1,0 +1,135 @@
+import gzip
+import io
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.errors import InputError
+from fabir.files import open_text, read_text, remove_partial, replacing, write_json
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_plain_and_gzipped_text_read_alike(tmp_path: Path) -> None:
+    text = "café 東京\nsecond line\n"
+    (tmp_path / "plain.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("plain.txt", "packed.txt.gz"):
+        with open_text(tmp_path / name) as file:
+            assert list(file) == ["café 東京\n", "second line\n"]
+        with open_text(str(tmp_path / name)) as file:
+            assert file.read() == text
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "missing.gz", "folder", "folder.gz"])
+def test_what_cannot_be_opened_is_named_in_one_line(tmp_path: Path, name: str) -> None:
+    if "folder" in name:
+        (tmp_path / name).mkdir()
+    for read in (open_text, read_text):
+        with pytest.raises(InputError, match=f"cannot read .*{name}: ") as raised:
+            read(tmp_path / name)
+        assert "\n" not in str(raised.value)
+
+
+@given(text=st.text(st.characters(codec="utf-8")))
+def test_a_text_is_read_with_its_line_ends_as_they_are(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "text.txt"
+    path.write_bytes(text.encode())
+    assert read_text(path) == text
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO("café\r\n".encode()), encoding="ascii")
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert read_text("-") == "café\r\n"
+
+
+def test_other_encodings_are_refused_with_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes("café".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.txt is not UTF-8 text: byte 3"):
+        read_text(path)
+
+
+def test_a_file_appears_complete_in_folders_that_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file.txt"
+    with replacing(path) as temporary:
+        assert temporary.parent == path.parent
+        temporary.write_text("half")
+        assert not path.exists()
+        temporary.write_text("whole")
+    assert path.read_text() == "whole"
+    assert names(path.parent) == ["file.txt"]
+
+
+def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, InputError])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def fail() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise error("out of luck")
+
+    with pytest.raises(error, match="out of luck"):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file.txt"]
+
+
+def test_new_files_have_the_rights_that_files_usually_get(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_json(tmp_path / "file.json", {})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file.json").stat().st_mode) == 0o640
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for path in (tmp_path / "file" / "inside.txt", tmp_path):
+        with pytest.raises(InputError, match=f"cannot write {path}: "), replacing(path):
+            raise AssertionError("work was begun")
+    assert names(tmp_path) == ["file"]
+
+
+def test_only_what_was_cut_short_is_removed(tmp_path: Path) -> None:
+    kept = ["file.txt", ".hidden", "file.partial", ".gitignore"]
+    for name in kept:
+        (tmp_path / name).touch()
+    with replacing(tmp_path / "file.txt") as temporary:
+        (tmp_path / f"{temporary.name}").with_name(f".x{temporary.name}").touch()
+    assert len(names(tmp_path)) == len(kept) + 1
+    remove_partial(tmp_path)
+    assert names(tmp_path) == sorted(kept)
+    remove_partial(tmp_path / "missing")
+
+
+def test_json_is_written_for_people_too(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    write_json(path, {"text": "café", "scores": [1, 0.5]})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "café", "scores": [1, 0.5]}
+    assert "café" in path.read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8").endswith("\n")

@@ -1,0 +1,237 @@
+"""A reader's folder: what is written is read again, what is damaged is refused in one line."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.readers.fabir import FabirConfig
+from factories import EXAMPLES, WORD_DIM, batch_of, small_config, small_reader, small_vocabulary
+
+FILES = {"config.json", "vocabulary.json", "words.safetensors", "network.safetensors"}
+PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
+
+
+def logits(reader: Reader) -> Tensor:
+    with torch.no_grad():
+        return torch.stack(reader.network.eval()(batch_of(reader.vocabulary, *PAIRS)))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    small_reader().save(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    """A copy to be damaged."""
+    return Path(shutil.copytree(saved, tmp_path / "reader"))
+
+
+def test_what_is_saved_is_loaded(saved: Path) -> None:
+    reader, loaded = small_reader(), Reader.load(str(saved))
+    assert (loaded.name, loaded.config) == ("fabir", reader.config)
+    assert loaded.vocabulary == reader.vocabulary
+    assert not loaded.network.training
+    assert torch.equal(loaded.fixed_rows, reader.fixed_rows)
+    assert torch.equal(logits(loaded), logits(reader))
+
+
+def test_the_folder_holds_four_files_and_no_other(saved: Path) -> None:
+    assert {path.name for path in saved.iterdir()} == FILES
+    assert json.loads((saved / "config.json").read_text())["format"] == 1
+    weights = load_file(saved / "network.safetensors")
+    assert not any(name.endswith("fixed") for name in weights)  # stored once, with the words
+
+
+def test_saving_again_replaces_the_files(folder: Path) -> None:
+    other = small_reader("fabir", FabirConfig(layers=1))
+    other.save(folder)
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert torch.equal(logits(Reader.load(folder)), logits(other))
+
+
+def test_word_rows_are_stored_as_float16(tmp_path: Path) -> None:
+    vocabulary, rows = small_vocabulary(), torch.rand(20, WORD_DIM) * 2 - 1
+    reader = Reader.build("fabir", small_config(FabirConfig()), vocabulary, rows)
+    assert torch.equal(reader.fixed_rows, rows)
+    reader.save(tmp_path)
+    assert load_file(tmp_path / "words.safetensors")["rows"].dtype == torch.float16
+    loaded = Reader.load(tmp_path).fixed_rows
+    assert loaded.dtype == torch.float32
+    torch.testing.assert_close(loaded, rows, atol=1e-3, rtol=0)
+
+
+def test_a_small_reader_has_eight_bits_a_word_feature(tmp_path: Path) -> None:
+    reader = small_reader()
+    reader.fixed_rows[3] = 0  # a row without a scale
+    reader.save(tmp_path, small=True)
+    words = load_file(tmp_path / "words.safetensors")
+    assert (words["rows"].dtype, words["scales"].dtype) == (torch.int8, torch.float16)
+    weights = load_file(tmp_path / "network.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
+    loaded = Reader.load(tmp_path)
+    error = (loaded.fixed_rows - reader.fixed_rows).abs().amax(dim=1)
+    assert (error <= reader.fixed_rows.abs().amax(dim=1) / 127).all()
+    torch.testing.assert_close(logits(loaded), logits(reader), atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("only_weights", [False, True])
+def test_word_rows_that_were_trained_are_saved(folder: Path, only_weights: bool) -> None:
+    reader = Reader.load(folder)
+    reader.unfreeze_words()
+    with torch.no_grad():
+        for parameter in reader.network.parameters():
+            parameter.add_(0.5)
+        fixed = reader.fixed_rows
+        fixed.copy_(fixed.half())
+    before = Reader.load(folder)
+    if only_weights:
+        reader.save_weights(folder)
+    else:
+        reader.save(folder)
+    loaded = Reader.load(folder)
+    assert not torch.equal(loaded.fixed_rows, before.fixed_rows)
+    assert torch.equal(loaded.fixed_rows, reader.fixed_rows)
+    assert torch.equal(logits(loaded), logits(reader))
+
+
+def test_rows_and_words_must_be_as_many() -> None:
+    config = small_config(FabirConfig())
+    with pytest.raises(InputError, match="1 rows for 20 fixed words"):
+        Reader.build("fabir", config, small_vocabulary(), torch.zeros(1, WORD_DIM))
+
+
+def test_a_network_that_cannot_be_built() -> None:
+    config = small_config(FabirConfig(heads=3))
+    with pytest.raises(InputError, match="reader fabir: 3 heads do not divide the 20 features"):
+        Reader.build("fabir", config, small_vocabulary(), torch.zeros(20, WORD_DIM))
+
+
+def complaint(folder: Path) -> str:
+    """The message, which is one line and names the folder."""
+    with pytest.raises(InputError) as caught:
+        Reader.load(folder)
+    message = str(caught.value)
+    assert str(folder) in message
+    assert "\n" not in message
+    return message
+
+
+def change(folder: Path, file: str, key: str, value: Any) -> None:
+    """Set a key of a JSON file; None removes it."""
+    path = folder / file
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content.pop(key)
+    if value is not None:
+        content[key] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_a_missing_file_is_named(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    assert str(folder / file) in complaint(folder)
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+@pytest.mark.parametrize("kept", [0, 0.5])
+def test_a_truncated_file_is_named(folder: Path, file: str, kept: float) -> None:
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(content[: int(len(content) * kept)])
+    assert str(folder / file) in complaint(folder)
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_a_file_of_something_else_is_named(folder: Path, file: str) -> None:
+    (folder / file).write_bytes(b"\xff\xfe nothing of the kind")
+    assert str(folder / file) in complaint(folder)
+    (folder / file).unlink()
+    (folder / file).mkdir()
+    assert str(folder / file) in complaint(folder)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert "config.json" in complaint(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("text", ["5", "[]", "[{}]", "null", '"text"', "{}"])
+def test_json_of_another_shape(folder: Path, text: str) -> None:
+    for file, key in (("vocabulary.json", "max_characters"), ("config.json", "format")):
+        (folder / file).write_text(text)
+        message = complaint(folder)
+        assert file in message
+        assert key in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("format", 2, "format 2 is not 1"),
+        ("format", "1", "format 1 is not 1"),
+        ("reader", "bert", "'bert'"),
+        ("reader", ["fabir"], "no reader is called"),
+        ("reader", None, "reader"),
+        ("network", {"head": 2}, "head"),
+        ("network", {"heads": 3}, "heads"),
+        ("network", {"heads": "two"}, "do not fit together"),
+        ("network", {"layers": 2.5}, "do not fit together"),
+        ("network", 7, "do not fit together"),
+    ],
+)
+def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str) -> None:
+    change(folder, "config.json", key, value)
+    assert named in complaint(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("trained", ["a"]),
+        ("trained", 3),
+        ("trained", "abc"),
+        ("fixed", ["a"]),
+        ("fixed", None),
+        ("characters", 5),
+        ("characters", "a"),
+        ("max_characters", "8"),
+    ],
+)
+def test_a_vocabulary_that_does_not_fit(folder: Path, key: str, value: Any) -> None:
+    change(folder, "vocabulary.json", key, value)
+    complaint(folder)
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {"words": torch.zeros(20, WORD_DIM)},
+        {"rows": torch.zeros(20)},
+        {"rows": torch.zeros(20, WORD_DIM, dtype=torch.int8), "scales": torch.ones(19)},
+        {"rows": torch.zeros(1, WORD_DIM)},
+        {"rows": torch.zeros(20, WORD_DIM + 2)},
+    ],
+)
+def test_word_rows_that_do_not_fit(folder: Path, tensors: dict[str, Tensor]) -> None:
+    save_file(tensors, folder / "words.safetensors")
+    complaint(folder)
+
+
+def test_weights_that_do_not_fit(folder: Path) -> None:
+    weights = load_file(folder / "network.safetensors")
+    bias = weights.pop("selectors.0.outer.bias")
+    save_file(weights, folder / "network.safetensors")
+    assert "selectors.0.outer.bias" in complaint(folder)
+    save_file(
+        {**weights, "selectors.0.outer.bias": bias[:1].clone()}, folder / "network.safetensors"
+    )
+    assert "selectors.0.outer.bias" in complaint(folder)

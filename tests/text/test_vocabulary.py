@@ -1,0 +1,148 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.text.vocabulary import (
+    UNKNOWN,
+    Forms,
+    Vocabulary,
+    VocabularyConfig,
+    build_vocabulary,
+)
+
+SOME = Vocabulary(
+    trained=("kiln", "olm"), fixed=("the", "river"), characters="ehtTr", max_characters=4
+)
+EVERYTHING = VocabularyConfig(word_count=0, character_count=0)
+
+
+def test_padding_and_unknown_come_before_trained_and_fixed_words() -> None:
+    assert [SOME.word_row(word) for word in ("kiln", "olm", "the", "river")] == [2, 3, 4, 5]
+    assert SOME.word_row("weir") == SOME.word_row("") == UNKNOWN == 1
+
+
+def test_words_are_looked_up_lower_cased_and_characters_as_they_are() -> None:
+    assert SOME.word_row("RIVER") == SOME.word_row("River") == 5
+    assert SOME.character_rows("the") == [4, 3, 2]
+    assert SOME.character_rows("The") == [5, 3, 2]
+    assert SOME.character_rows("ré") == [6, UNKNOWN]
+
+
+def test_only_the_first_characters_of_a_word_are_looked_at() -> None:
+    assert SOME.character_rows("there" * 2000) == SOME.character_rows("ther")
+    assert SOME.character_rows("") == []
+
+
+def test_a_word_without_a_vector_is_trained_if_seen_more_often_than_the_threshold() -> None:
+    counts = {"Kiln": 2, "kiln": 3, "olm": 4, "weir": 9, "The": 100}
+    vocabulary, _ = build_vocabulary(counts, ["the"], VocabularyConfig(word_count=4))
+    assert vocabulary.trained == ("weir", "kiln")  # both spellings count; four times is not enough
+    assert vocabulary.fixed == ("the",)
+
+
+def test_a_character_has_a_row_if_seen_more_often_than_the_threshold() -> None:
+    counts = {"aba": 3, "A": 6, "c": 3, "d": 4}
+    vocabulary, _ = build_vocabulary(counts, [], VocabularyConfig(character_count=3))
+    assert vocabulary.characters == "Aad"  # 6 each, equal counts in order; then 4; b and c have 3
+    assert vocabulary.max_characters == VocabularyConfig().max_characters
+
+
+@pytest.mark.parametrize(
+    ("fixed_words", "chosen"), [(0, [0, 1, 2, 3, 4]), (2, [0, 1, 3]), (9, [0, 1, 2, 3, 4])]
+)
+def test_fixed_words_are_the_first_of_the_file_and_those_of_the_training_data(
+    fixed_words: int, chosen: list[int]
+) -> None:
+    known = ["the", "of", "and", "river", "weir"]
+    config = VocabularyConfig(fixed_words=fixed_words)
+    vocabulary, rows = build_vocabulary({"River": 1}, known, config)
+    assert rows == chosen
+    assert vocabulary.fixed == tuple(known[row] for row in chosen)
+
+
+def test_nothing_seen_makes_a_vocabulary_all_the_same() -> None:
+    vocabulary, rows = build_vocabulary({}, [], VocabularyConfig())
+    assert vocabulary == Vocabulary((), (), "", 20)
+    assert rows == []
+    assert vocabulary.word_row("anything") == UNKNOWN
+
+
+words = st.text(min_size=1, max_size=6)
+
+
+@given(st.dictionaries(words, st.integers(1, 5)), st.lists(words, unique=True))
+def test_every_row_has_one_word_and_every_word_its_row(
+    counts: dict[str, int], known: list[str]
+) -> None:
+    vocabulary, rows = build_vocabulary(counts, known, EVERYTHING)
+    everything = (*vocabulary.trained, *vocabulary.fixed)
+    assert len(set(everything)) == len(everything)
+    assert [known[row] for row in rows] == list(vocabulary.fixed)
+    for spelling in counts:
+        assert spelling.lower() in everything
+        assert 1 < vocabulary.word_row(spelling) < 2 + len(everything)
+        assert everything[vocabulary.word_row(spelling) - 2] == spelling.lower()
+    assert set(vocabulary.characters) == set("".join(counts))
+    seen: Counter[str] = Counter()
+    for spelling, count in counts.items():
+        seen[spelling.lower()] += count
+    frequencies = [seen[word] for word in vocabulary.trained]
+    assert frequencies == sorted(frequencies, reverse=True)
+
+
+def test_the_order_of_counting_does_not_change_the_rows() -> None:
+    counts = {"b": 3, "a": 3, "c": 7}
+    backwards = dict(reversed(counts.items()))
+    assert build_vocabulary(counts, [], EVERYTHING) == build_vocabulary(backwards, [], EVERYTHING)
+
+
+def test_forms_are_numbered_in_the_order_of_their_coming() -> None:
+    forms = Forms(SOME)
+    assert len(forms) == 1  # padding
+    assert forms.number(["The", "olm", "The", "the"]).tolist() == [1, 2, 1, 3]
+    assert forms.number(["weir", "olm"]).tolist() == [4, 2]
+    assert forms.number([]).tolist() == []
+    assert len(forms) == 5
+
+
+def test_a_form_has_the_rows_of_its_spelling_and_padding_has_none() -> None:
+    forms = Forms(SOME)
+    numbers = forms.number(["The", "the", "weir"])
+    assert forms.rows(np.array([0, *numbers])).tolist() == [0, 4, 4, UNKNOWN]
+    assert forms.characters(np.array([0, *numbers])).tolist() == [
+        [0, 0, 0, 0],
+        [5, 3, 2, 0],
+        [4, 3, 2, 0],
+        [UNKNOWN, 2, UNKNOWN, 6],
+    ]
+
+
+def test_forms_grow_and_the_old_ones_stay() -> None:
+    forms = Forms(SOME)
+    before = forms.number(["the", "Olm"])
+    many = [f"word{number}" for number in range(5000)]
+    numbers = forms.number(many)
+    assert len(forms) == 5003
+    assert len(set(numbers.tolist())) == 5000
+    assert forms.number(["the", "Olm"]).tolist() == before.tolist()
+    assert forms.rows(before).tolist() == [4, 3]
+    assert forms.number(many).tolist() == numbers.tolist()
+    assert forms.characters(numbers[-1:]).tolist() == [SOME.character_rows("word")]
+
+
+@given(st.lists(st.lists(words)))
+def test_forms_agree_with_the_vocabulary_whatever_they_are_asked(texts: list[list[str]]) -> None:
+    forms = Forms(SOME)
+    numbers: dict[str, int] = {}
+    for text in texts:
+        for word, form in zip(text, forms.number(text).tolist(), strict=True):
+            assert numbers.setdefault(word, form) == form
+    assert len(set(numbers.values())) == len(numbers) == len(forms) - 1
+    for word, form in numbers.items():
+        assert form > 0
+        assert forms.rows(np.array([form])).tolist() == [SOME.word_row(word)]
+        rows = SOME.character_rows(word)
+        assert forms.characters(np.array([form])).tolist() == [rows + [0] * (4 - len(rows))]

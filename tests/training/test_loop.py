@@ -1,0 +1,347 @@
+"""The loop as a run uses it: what it learns, writes, and does when it is stopped and resumed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fabir.answer.predictor import Predictor
+from fabir.data.features import build_features
+from fabir.data.squad import Dataset, read_squad
+from fabir.errors import InputError
+from fabir.evaluation.squad import evaluate
+from fabir.reader import Reader, read_tensors
+from fabir.text.vocabulary import build_vocabulary
+from fabir.training.checkpoint import load_checkpoint
+from fabir.training.loop import Trainer
+from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny
+
+PER_EPOCH = 4  # 19 questions in batches of 6
+SCRIPTS = Path(__file__).parent
+
+
+class StoppedError(Exception):
+    """What breaks a run off in the tests."""
+
+
+@pytest.fixture
+def losses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The loss of every step that is made."""
+    seen: list[float] = []
+    step = Trainer._step
+
+    def recorded(self: Trainer, chosen: np.ndarray) -> float:
+        seen.append(step(self, chosen))
+        return seen[-1]
+
+    monkeypatch.setattr(Trainer, "_step", recorded)
+    return seen
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Let the next run break off when it comes to this step."""
+    make = Trainer._step
+
+    def stopping(self: Trainer, chosen: np.ndarray) -> float:
+        if self.progress.step == step:
+            monkeypatch.setattr(Trainer, "_step", make)
+            raise StoppedError
+        return make(self, chosen)
+
+    monkeypatch.setattr(Trainer, "_step", stopping)
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def assert_same_run(folder: Path, unbroken: Path) -> None:
+    """Every bit of network, average, moments and best weights; metrics but for the time."""
+    for name in ("training.safetensors", "network.safetensors", "words.safetensors"):
+        ours, theirs = (read_tensors(path / name)[0] for path in (folder, unbroken))
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+    untimed = [
+        [{k: v for k, v in line.items() if k != "seconds"} for line in metrics(path)]
+        for path in (folder, unbroken)
+    ]
+    assert untimed[0] == untimed[1]
+
+
+def test_training_learns_and_leaves_a_reader(
+    files: Files, tmp_path: Path, losses: list[float]
+) -> None:
+    output = tmp_path / "new" / "run"
+    size = {"model_dim": 32, "feed_forward": 32}
+    config = run_config(NO_DROPOUT | size, epochs=20, schedule="linear", learning_rate=0.01)
+    best = train_tiny(files, output, config)
+    assert len(losses) == 20 * PER_EPOCH
+    assert np.mean(losses[-8:]) < 0.5 * np.mean(losses[:8])
+    lines = metrics(output)
+    assert [line["step"] for line in lines] == list(range(4, 81, 4))
+    assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1"}
+    assert best == max(line["f1"] for line in lines) > lines[0]["f1"]
+    assert lines[-1]["loss"] == losses[-1]
+    # The folder answers as well as the best evaluation said.
+    predictor = Predictor.load(output)
+    dev = read_squad(files.dev)
+    found = {q.id: predictor.answer(q.text, p.text)[0].text for p, q in dev.questions}
+    assert evaluate(dev, found)["f1"] == best
+    assert {path.name for path in output.iterdir()} == {
+        "config.json",
+        "vocabulary.json",
+        "words.safetensors",
+        "network.safetensors",
+        "training.safetensors",
+        "metrics.jsonl",
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"precision": "bf16", "average": 0.9, "clip": 1.0, "weight_decay": 0.1},
+        {"precision": "bf16", "schedule": "linear", "evaluations": 3},
+        {"precision": "fp32", "word_rows": True},
+    ],
+    ids=["average", "linear", "word-rows"],
+)
+@pytest.mark.parametrize("every_step", [False, True])
+def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    every_step: bool,
+) -> None:
+    config = run_config(epochs=3, checkpoint_minutes=0 if every_step else 60, **settings)
+    train_tiny(files, tmp_path / "unbroken", config)
+    for number, step in enumerate((0, 2, 6, 11)):
+        stop_at(monkeypatch, step)
+        with pytest.raises(StoppedError):
+            train_tiny(files, tmp_path / "broken", config, resume=number > 0)
+        saved = load_checkpoint(tmp_path / "broken")[0].step
+        assert saved == step if every_step else saved <= step
+        Reader.load(tmp_path / "broken")
+    best = train_tiny(files, tmp_path / "broken", config, resume=True)
+    assert_same_run(tmp_path / "broken", tmp_path / "unbroken")
+    assert best == load_checkpoint(tmp_path / "unbroken")[0].best_f1
+
+
+def test_a_finished_run_is_resumed_to_the_same_end(
+    files: Files, tmp_path: Path, losses: list[float]
+) -> None:
+    first = train_tiny(files, tmp_path, run_config(epochs=1))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    made = len(losses)
+    assert train_tiny(files, tmp_path, run_config(epochs=1), resume=True) == first
+    assert len(losses) == made
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_more_epochs_can_be_added(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path, run_config(epochs=1))
+    train_tiny(files, tmp_path, run_config(epochs=3), resume=True)
+    assert [line["step"] for line in metrics(tmp_path)] == [4, 8, 12]
+
+
+def test_other_batches_cannot_be_resumed(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path, run_config(epochs=2))
+    with pytest.raises(InputError, match="other batches: resume with the same batch_size"):
+        train_tiny(files, tmp_path, run_config(epochs=2, batch_size=3), resume=True)
+
+
+def test_seeds_decide_a_run(files: Files, tmp_path: Path) -> None:
+    for name, seed in (("one", 0), ("same", 0), ("other", 1)):
+        train_tiny(files, tmp_path / name, run_config(epochs=1, seed=seed))
+    one, same, other = (
+        read_tensors(tmp_path / name / "training.safetensors")[0]
+        for name in ("one", "same", "other")
+    )
+    assert all(torch.equal(one[key], same[key]) for key in one)
+    assert not all(torch.equal(one[key], other[key]) for key in one)
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, scores: list[float]) -> list[dict[str, torch.Tensor]]:
+    """Let evaluations say these F1; returns the weights that each of them saw."""
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def evaluated(self: Trainer) -> dict[str, float]:
+        seen.append({k: v.clone() for k, v in self.reader.network.state_dict().items()})
+        return {"exact": 0.0, "f1": scores[len(seen) - 1]}
+
+    monkeypatch.setattr(Trainer, "_scores", evaluated)
+    return seen
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_the_best_weights_are_kept_and_the_last_ones_too(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average: float
+) -> None:
+    seen = scripted(monkeypatch, [10.0, 30.0, 20.0, 30.0])
+    assert train_tiny(files, tmp_path, run_config(epochs=4, average=average)) == 30
+    kept = read_tensors(tmp_path / "network.safetensors")[0]
+    assert all(torch.equal(kept[name], seen[1][name]) for name in kept)
+    progress, groups = load_checkpoint(tmp_path)
+    assert (progress.step, progress.epoch, progress.best_f1, progress.stale) == (16, 4, 30, 2)
+    last = groups["average"] if average else groups["network"]
+    assert all(torch.equal(last[name], seen[3][name]) for name in last)
+    if average:  # what is trained on is not what is evaluated
+        assert not torch.equal(
+            groups["network"]["reduction.reduction.weight"],
+            groups["average"]["reduction.reduction.weight"],
+        )
+
+
+def test_the_average_is_that_of_the_steps(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights: list[torch.Tensor] = []
+    averages: list[torch.Tensor] = []
+    name = "reduction.reduction.weight"
+    step = Trainer._step
+
+    def recorded(self: Trainer, chosen: np.ndarray) -> float:
+        loss = step(self, chosen)
+        weights.append(self.reader.network.get_parameter(name).detach().clone())
+        averages.append(self.average[name].clone())
+        return loss
+
+    monkeypatch.setattr(Trainer, "_step", recorded)
+    monkeypatch.setattr(Trainer, "_scores", lambda self: {"exact": 0.0, "f1": 0.0})
+    train_tiny(files, tmp_path, run_config(epochs=10, average=0.8))
+    for number in range(1, len(weights)):
+        memory = min(0.8, (1 + number) / (10 + number))
+        expected = memory * averages[number - 1] + (1 - memory) * weights[number]
+        torch.testing.assert_close(averages[number], expected)
+
+
+def test_patience_stops_a_run_that_gets_no_better(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [10.0, 30.0, 20.0, 30.0, 40.0])
+    assert train_tiny(files, tmp_path, run_config(epochs=50, patience=2)) == 30
+    assert [line["f1"] for line in metrics(tmp_path)] == [10, 30, 20, 30]
+    # It has stopped for good, unless it is given more patience.
+    train_tiny(files, tmp_path, run_config(epochs=50, patience=2), resume=True)
+    assert len(metrics(tmp_path)) == 4
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "steps"), [(1, [4, 8]), (2, [2, 4, 6, 8]), (9, [*range(1, 9)])]
+)
+def test_evaluations_come_as_often_as_asked(
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    evaluations: int,
+    steps: list[int],
+) -> None:
+    scripted(monkeypatch, [float(number) for number in range(9)])
+    train_tiny(files, tmp_path, run_config(epochs=2, evaluations=evaluations))
+    assert [line["step"] for line in metrics(tmp_path)] == steps
+
+
+def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:
+    features = build_features(data)
+    config = run_config(**training)
+    vocabulary, _ = build_vocabulary(features.counts(), [], config.vocabulary)
+    reader = Reader.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
+    return Trainer(reader, config.training, features, data, output)
+
+
+def test_questions_without_an_answer_and_long_texts_are_left_out(tmp_path: Path) -> None:
+    data = dataset()
+    everything = trainer_of(data, tmp_path).examples
+    assert everything.rows.tolist() == list(range(19))
+    short = trainer_of(data, tmp_path, max_passage=20, max_question=6).examples
+    assert 0 < len(short.rows) < 19
+    features = build_features(data)
+    for row in range(19):
+        length = features.passages.lengths[features.passage_of[row]]
+        assert (row in short.rows) == (length <= 20 and features.questions.lengths[row] <= 6)
+
+
+def test_nothing_to_train_on_is_the_users_mistake(tmp_path: Path) -> None:
+    for data, limit in ((Dataset((), "1.1"), 400), (dataset(), 3)):
+        with pytest.raises(InputError, match="no question to train on"):
+            trainer_of(data, tmp_path, max_passage=limit)
+    assert not list(tmp_path.iterdir())
+
+
+def test_clipping_limits_the_step(files: Files, tmp_path: Path) -> None:
+    config = {"epochs": 1, "epsilon": 1.0, "learning_rate": 1.0}  # steps that follow the gradient
+    for name, clip in (("free", 0.0), ("clipped", 1e-3)):
+        train_tiny(files, tmp_path / name, run_config(NO_DROPOUT, clip=clip, **config))
+    free, clipped = (
+        load_checkpoint(tmp_path / name)[1]["exp_avg"].values() for name in ("free", "clipped")
+    )
+    norm = torch.stack([moment.norm() for moment in clipped]).norm()
+    assert norm <= 1e-3 < torch.stack([moment.norm() for moment in free]).norm()
+
+
+def test_decay_spares_words_biases_and_norms(tmp_path: Path) -> None:
+    trainer = trainer_of(dataset(), tmp_path, weight_decay=0.5)
+    names = {parameter: name for name, parameter in trainer.reader.network.named_parameters()}
+    decayed, spared = (
+        {names[parameter] for parameter in group["params"]}
+        for group in trainer.optimiser.param_groups
+    )
+    assert [group["weight_decay"] for group in trainer.optimiser.param_groups] == [0.5, 0.0]
+    assert decayed | spared == set(names.values())
+    assert not any("bias" in name or "embedding.words" in name for name in decayed)
+    assert "reduction.reduction.weight" in decayed
+
+
+def script(name: str, *arguments: object, processes: int = 1) -> str:
+    """Run a script of this folder, on one thread a process; returns its stdout."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+    paths = [str(SCRIPTS.parent), *sys.path]
+    done = subprocess.run(
+        [
+            sys.executable,
+            *(launcher if processes > 1 else []),
+            str(SCRIPTS / name),
+            *map(str, arguments),
+        ],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "FutureWarning" not in done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_two_processes_make_the_losses_of_one(
+    files: Files, tmp_path: Path, losses: list[float]
+) -> None:
+    # Batches of 9, 9 and 1: uneven shares, and a process without any.
+    train_tiny(files, tmp_path / "one", run_config(NO_DROPOUT, batch_size=9))
+    paths = (files.train, files.dev, files.vectors)
+    script("record_losses.py", *paths, tmp_path / "two", tmp_path / "losses.json", 9, processes=2)
+    processes, *found = json.loads((tmp_path / "losses.json").read_text())
+    assert processes == 2
+    assert len(found) == 3 * 3
+    assert found == pytest.approx(losses, rel=1e-5)
+    for first, second in zip(metrics(tmp_path / "one"), metrics(tmp_path / "two"), strict=True):
+        assert (first["f1"], first["exact"]) == (second["f1"], second["exact"])
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_a_reader_and_is_resumed_to_the_same_end(
+    files: Files, tmp_path: Path
+) -> None:
+    kills = int(script("kill_runs.py", files.train, files.dev, files.vectors, tmp_path))
+    assert kills >= 8
+    for name in ("random", "planned"):
+        assert_same_run(tmp_path / name, tmp_path / "unbroken")
+        assert not list((tmp_path / name).glob(".*"))  # nothing half-written is left

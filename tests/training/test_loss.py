@@ -1,0 +1,92 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.training import loss as module
+from fabir.training.loss import span_loss
+
+
+def logits_of(lengths: list[int], seed: int = 0) -> SpanLogits:
+    """Random logits for passages of these lengths, padded to the longest and three more."""
+    generator = torch.Generator().manual_seed(seed)
+    width = max(lengths) + 3
+    real = torch.arange(width) < torch.tensor(lengths)[:, None]
+    start, end = torch.randn(2, len(lengths), width, generator=generator) * 3
+    return SpanLogits(mask_logits(start, real), mask_logits(end, real))
+
+
+def direct(scores: list[float], truth: int, smoothing: float) -> float:
+    """Eq. 5.23 of the thesis, one side of one passage, word by word."""
+    log_total = math.log(sum(math.exp(score) for score in scores))
+    near = {i: math.exp(-((i - truth) ** 2)) for i in range(len(scores)) if i != truth}
+    spread = smoothing if near else 0.0
+    loss = -(1 - spread) * (scores[truth] - log_total)
+    for i, weight in near.items():
+        loss -= spread * weight / sum(near.values()) * (scores[i] - log_total)
+    return loss
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("lengths", [[7], [1], [5, 1, 30, 2]])
+def test_the_loss_is_that_of_the_formula(lengths: list[int], smoothing: float) -> None:
+    logits = logits_of(lengths)
+    spans = [[length // 3, length - 1] for length in lengths]
+    expected = sum(
+        direct(side[row, :length].tolist(), truth, smoothing)
+        for row, length in enumerate(lengths)
+        for side, truth in zip(logits, spans[row], strict=True)
+    )
+    assert span_loss(logits, torch.tensor(spans), smoothing).item() == pytest.approx(
+        expected, rel=1e-5, abs=1e-6
+    )
+
+
+def test_one_word_is_no_loss_with_and_without_smoothing() -> None:
+    for smoothing in (0.0, 0.5):
+        assert span_loss(logits_of([1]), torch.tensor([[0, 0]]), smoothing).item() == 0
+
+
+def test_the_loss_of_a_batch_is_the_sum_over_its_questions() -> None:
+    logits = logits_of([9, 9, 9])
+    spans = torch.tensor([[0, 3], [2, 2], [8, 8]])
+    alone = [
+        span_loss(SpanLogits(*(side[row : row + 1] for side in logits)), spans[row : row + 1], 0.1)
+        for row in range(3)
+    ]
+    assert span_loss(logits, spans, 0.1).item() == pytest.approx(float(sum(alone)), rel=1e-6)
+    assert span_loss(SpanLogits(*(side[:0] for side in logits)), spans[:0], 0.1).item() == 0
+
+
+def test_padding_has_no_gradient() -> None:
+    logits = logits_of([4, 9])
+    leaves = [side.clone().requires_grad_() for side in logits]
+    span_loss(SpanLogits(*leaves), torch.tensor([[3, 3], [0, 8]]), 0.1).backward()
+    for leaf in leaves:
+        assert leaf.grad is not None
+        assert leaf.grad.isfinite().all()
+        assert not leaf.grad[0, 4:].any()
+        assert leaf.grad[0, :4].all()
+        assert leaf.grad.sum(dim=1).abs().max() < 1e-6
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1, exclude_max=True)), min_size=1),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_targets_sum_to_one_and_lie_on_real_words(
+    rows: list[tuple[int, float]], smoothing: float
+) -> None:
+    lengths = [length for length, _ in rows]
+    truth = torch.tensor([int(length * place) for length, place in rows])
+    scores = logits_of(lengths).start
+    targets: Tensor = module._targets(scores, truth, smoothing)
+    torch.testing.assert_close(targets.sum(dim=1), torch.ones(len(rows)))
+    for row, length in enumerate(lengths):
+        assert not targets[row, length:].any()
+        expected = 1 - (smoothing if length > 1 else 0)
+        assert targets[row, truth[row]].item() == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,40 @@
+import json
+from pathlib import Path
+
+from fabir.training.metrics import FILE, forget_metrics, log_metrics
+
+
+def steps(folder: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in (folder / FILE).read_text().splitlines()]
+
+
+def test_each_evaluation_is_a_line_of_json(tmp_path: Path) -> None:
+    log_metrics(tmp_path, step=5, f1=71.25)
+    log_metrics(tmp_path, step=10, f1=72.5)
+    first, second = (tmp_path / FILE).read_text().splitlines()
+    assert json.loads(first) == {"step": 5, "f1": 71.25}
+    assert json.loads(second) == {"step": 10, "f1": 72.5}
+
+
+def test_a_resumed_run_forgets_what_it_will_do_again(tmp_path: Path) -> None:
+    for step in (5, 10, 15):
+        log_metrics(tmp_path, step=step)
+    forget_metrics(tmp_path, 10)
+    assert steps(tmp_path) == [5, 10]
+    log_metrics(tmp_path, step=15)
+    assert steps(tmp_path) == [5, 10, 15]
+    forget_metrics(tmp_path, 0)
+    assert steps(tmp_path) == []
+
+
+def test_a_line_cut_short_is_no_obstacle(tmp_path: Path) -> None:
+    log_metrics(tmp_path, step=5)
+    with open(tmp_path / FILE, "a") as file:
+        file.write('{"step": 10, "f')
+    forget_metrics(tmp_path, 10)
+    assert steps(tmp_path) == [5]
+
+
+def test_no_file_is_no_obstacle(tmp_path: Path) -> None:
+    forget_metrics(tmp_path, 3)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,144 @@
+"""From files to a folder: what `fabir train` refuses, reports and passes on."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.text.vectors import read_vectors
+from fabir.text.vocabulary import VocabularyConfig
+from tiny import Files, run_config, train_tiny
+
+CONFIG = run_config(epochs=1)
+
+
+def spoiled(files: Files, folder: Path) -> Files:
+    """Files in which the answers "1871" and "sugar" are said to be where they are not."""
+    text = files.train.read_text()
+    for answer in ("1871", "sugar"):
+        begin = text.index('"answer_start": ', text.index(f'"text": "{answer}"'))
+        end = text.index("}", begin)
+        text = text[:begin] + '"answer_start": 2' + text[end:]
+    train = folder / "spoiled.json"
+    train.write_text(text)
+    return replace(files, train=train)
+
+
+def test_a_run_reports_what_it_cannot_use(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    best = train_tiny(files, tmp_path / "run", CONFIG)
+    assert 0 <= best <= 100
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert errors.startswith("19 questions; 0 answers do not fall on word borders")
+
+
+def test_bad_answers_are_treated_as_asked(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = spoiled(files, tmp_path)
+    with pytest.raises(InputError, match="--on-bad-answer skip or repair"):
+        train_tiny(bad, tmp_path / "error", CONFIG)
+    assert not (tmp_path / "error").exists()
+    capsys.readouterr()
+    train_tiny(bad, tmp_path / "skip", CONFIG, on_bad_answer="skip")
+    errors = capsys.readouterr().err
+    assert "17 questions;" in errors
+    assert "bad answer: 0-0: answer 1 '1871' is not at offset 2; dropped" in errors
+    train_tiny(bad, tmp_path / "repair", CONFIG, on_bad_answer="repair")
+    errors = capsys.readouterr().err
+    assert "19 questions;" in errors
+    assert errors.count("bad answer: ") == 2
+
+
+def test_a_dev_file_may_have_bad_answers(files: Files, tmp_path: Path) -> None:
+    dev = spoiled(files, tmp_path).train
+    train_tiny(replace(files, dev=dev), tmp_path / "run", CONFIG)
+
+
+def test_the_vocabulary_comes_from_the_training_file_and_the_vectors(
+    files: Files, tmp_path: Path
+) -> None:
+    train_tiny(files, tmp_path / "run", CONFIG)
+    reader = Reader.load(tmp_path / "run")
+    vectors = read_vectors(files.vectors)
+    assert reader.vocabulary.fixed == tuple(vectors.words)
+    assert set(reader.vocabulary.trained).isdisjoint(vectors.words)
+    expected = torch.from_numpy(vectors.matrix.copy()).half().float()
+    torch.testing.assert_close(reader.fixed_rows, expected, rtol=0, atol=0)
+
+
+def test_a_folder_in_use_is_not_written_over(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path, CONFIG)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(InputError, match="add --resume to go on, or name another"):
+        train_tiny(files, tmp_path, CONFIG)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_nothing_cannot_be_resumed(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no checkpoint to resume: start without --resume"):
+        train_tiny(files, tmp_path / "run", CONFIG, resume=True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("changed", ["network", "vocabulary", "train", "vectors"])
+def test_other_settings_or_files_cannot_be_resumed(
+    files: Files, tmp_path: Path, changed: str
+) -> None:
+    train_tiny(files, tmp_path / "run", CONFIG)
+    config, other = CONFIG, files
+    if changed == "network":
+        config = run_config({"dropout_input": 0.2}, epochs=1)
+    elif changed == "vocabulary":
+        config = replace(CONFIG, vocabulary=VocabularyConfig(word_count=0, character_count=2))
+    elif changed == "train":
+        train = tmp_path / "train.json"
+        train.write_text(files.train.read_text().replace("flowers", "clovers"))
+        other = replace(files, train=train)
+    else:
+        vectors = tmp_path / "vectors.txt"
+        vectors.write_text(files.vectors.read_text().replace("0.1", "0.2", 1))
+        other = replace(files, vectors=vectors)
+    with pytest.raises(InputError, match="resume with the same ones"):
+        train_tiny(other, tmp_path / "run", config, resume=True)
+
+
+def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name them with --vectors"):
+        train_tiny(files, tmp_path / "run", CONFIG, vectors_file=None)
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    return load_file(folder / "network.safetensors")
+
+
+def test_a_reader_can_be_trained_on(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path / "first", CONFIG)
+    options = {"vectors_file": None, "start": tmp_path / "first"}
+    # Other dropout is allowed; with no learning rate to speak of it stays the same reader.
+    config = run_config({"dropout_input": 0.0}, epochs=1, learning_rate=1e-12, word_rows=True)
+    train_tiny(files, tmp_path / "second", config, **options)
+    first, second = weights(tmp_path / "first"), weights(tmp_path / "second")
+    assert first.keys() == second.keys()
+    for name in first:
+        torch.testing.assert_close(first[name], second[name])
+    moved = run_config(epochs=1, learning_rate=0.1, word_rows=True)
+    train_tiny(files, tmp_path / "third", moved, **options)
+    old, new = (Reader.load(tmp_path / name) for name in ("first", "third"))
+    assert old.vocabulary == new.vocabulary
+    assert not torch.equal(old.fixed_rows, new.fixed_rows)
+
+
+def test_a_reader_of_another_size_cannot_be_trained_on(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path / "first", CONFIG)
+    with pytest.raises(InputError, match="has another network than the configuration"):
+        train_tiny(
+            files, tmp_path / "second", run_config({"model_dim": 8}), start=tmp_path / "first"
+        )
