@@ -145,6 +145,21 @@ def test_the_answers_do_not_depend_on_the_batch(
             assert_alike(found, expected)
 
 
+def test_several_threads_give_the_answers_of_one(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH_TOKENS", 200)
+    pairs = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
+    expected = list(predictor.answer_all(pairs, 3))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    threaded = lively_predictor()
+    monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
+    for found, answers in zip(threaded.answer_all(pairs, 3), expected, strict=True):
+        assert_alike(found, answers)
+    with pytest.raises(InputError, match="question 13 is empty"):
+        list(threaded.answer_all([*pairs, (" ", "Rain falls.")]))
+
+
 def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> None:
     lengths = random.Random(1).choices([0, 1, 7, 60, 500, 1200], k=40)
     passages = [text_of(length, seed=n) for n, length in enumerate(lengths)]

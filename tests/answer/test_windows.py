@@ -61,8 +61,8 @@ Span = tuple[int, int, float]  # start, end, score
 
 
 def distinct(found: list[Span], k: int) -> list[Span]:
-    columns = np.array(found, float).reshape(-1, 3).T
-    chosen = select_distinct(Candidates(*columns[:2].astype(int), columns[2]), k)
+    starts, ends, scores = np.array(found, float).reshape(-1, 3).T
+    chosen = select_distinct(Candidates(starts.astype(int), ends.astype(int), scores), k)
     return list(zip(*(column.tolist() for column in chosen), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Trains on the tiny files and writes the loss of every step.
+"""Trains on the tiny files, a question at a time, and writes the loss of every step.
 
 torchrun record_losses.py TRAIN DEV VECTORS OUTPUT LOSSES.json BATCH_SIZE
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fabir.training import loop
 from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
@@ -27,6 +28,7 @@ def main() -> None:
         return seen[-1]
 
     Trainer._step = recorded
+    loop._MAP_CELLS = 1
     train_tiny(files, Path(output), run_config(NO_DROPOUT, batch_size=int(batch_size)))
 
 

@@ -286,6 +286,28 @@ def test_clipping_limits_the_step(files: Files, tmp_path: Path) -> None:
     assert norm <= 1e-3 < torch.stack([moment.norm() for moment in free]).norm()
 
 
+def test_reading_a_batch_in_parts_changes_no_loss(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float]
+) -> None:
+    config = run_config(NO_DROPOUT, clip=1.0)
+    train_tiny(files, tmp_path / "whole", config)
+    whole = losses.copy()
+    losses.clear()
+    read: list[int] = []
+    loss = Trainer._loss
+
+    def counted(self: Trainer, rows: np.ndarray) -> torch.Tensor:
+        read.append(len(rows))
+        return loss(self, rows)
+
+    monkeypatch.setattr(Trainer, "_loss", counted)
+    monkeypatch.setattr("fabir.training.loop._MAP_CELLS", 1500)  # a few short passages, or a long
+    train_tiny(files, tmp_path / "parts", config)
+    assert len(read) > len(losses)
+    assert sum(read) == 3 * 19
+    assert losses == pytest.approx(whole, rel=1e-5)
+
+
 def test_decay_spares_words_biases_and_norms(tmp_path: Path) -> None:
     trainer = trainer_of(dataset(), tmp_path, weight_decay=0.5)
     names = {parameter: name for name, parameter in trainer.reader.network.named_parameters()}
