@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabir.config import RunConfig
 from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
 from fabir.readers.fabir import FabirConfig
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config import TrainingConfig
+from fabir.training.configuration import RunConfig
 from fabir.training.run import train
 
 # Each passage with its questions, and each question with its answers.

@@ -159,7 +159,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.config import load_config
+    from fabir.training.configuration import load_config
     from fabir.training.run import train
 
     train(

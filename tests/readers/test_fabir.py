@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fabir.config import load_config
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.describe import PAPER
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
+from fabir.training.configuration import load_config
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
 from plain_fabir import PlainFabir
 

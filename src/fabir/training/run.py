@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 import torch
 
-from fabir.config import RunConfig
 from fabir.data.features import Features, load_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
@@ -18,6 +17,7 @@ from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
+from fabir.training.configuration import RunConfig
 from fabir.training.loop import Trainer
 
 

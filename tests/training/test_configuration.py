@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from fabir.config import RunConfig, load_config
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.readers.fabir import Fabir, FabirConfig
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config import TrainingConfig
+from fabir.training.configuration import RunConfig, load_config
 from factories import CONFIGS
 
 # What each row of Table I (thesis: Table 6) changes.
