@@ -158,5 +158,5 @@ def run_config(network: dict[str, Any] | None = None, **training: Any) -> RunCon
 
 def train_tiny(files: Files, output: Path, config: RunConfig, **options: Any) -> float:
     """Train on the tiny files; returns the best F1."""
-    options = {"vectors_file": files.vectors} | options
+    options = {"vectors_file": files.vectors, "processes": 1} | options
     return train(config, files.train, files.dev, output, **options)

@@ -155,6 +155,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="that train together (default: the fastest)"
+    )
     parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
 
 
@@ -170,6 +173,7 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         vectors_file=options.vectors,
         start=options.start,
         resume=options.resume,
+        processes=options.processes,
         on_bad_answer=options.on_bad_answer,
     )
 

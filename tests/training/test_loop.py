@@ -19,6 +19,7 @@ from fabir.evaluation.squad import evaluate
 from fabir.reader import Reader, read_tensors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import load_checkpoint
+from fabir.training.examples import usable_examples
 from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny
 
@@ -253,7 +254,8 @@ def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:
     config = run_config(**training)
     vocabulary, _ = build_vocabulary(features.counts(), [], config.vocabulary)
     reader = Reader.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
-    return Trainer(reader, config.training, features, data, output)
+    examples = usable_examples(features, reader.vocabulary, config.training)
+    return Trainer(reader, config.training, examples, data, output)
 
 
 def test_questions_without_an_answer_and_long_texts_are_left_out(tmp_path: Path) -> None:

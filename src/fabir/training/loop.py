@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +13,18 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fabir.answer.predictor import Predictor
-from fabir.data.batches import collate, length_groups
-from fabir.data.features import Features, Ragged, renumber
 from fabir.data.squad import Dataset
-from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import remove_partial
 from fabir.progress import live_line
 from fabir.reader import Reader
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.config import TrainingConfig, learning_rate
+from fabir.training.examples import Examples
 from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
 
 _MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
-
-
-@dataclass(frozen=True)
-class _Examples:
-    """The questions that training uses: `rows` are their numbers in the features."""
-
-    features: Features
-    passages: Ragged
-    questions: Ragged
-    rows: np.ndarray
-    lengths: np.ndarray  # words of each row's passage
 
 
 class Trainer:
@@ -52,20 +38,19 @@ class Trainer:
         self,
         reader: Reader,
         config: TrainingConfig,
-        features: Features,
+        examples: Examples,
         dev: Dataset,
         output: Path,
         *,
         settings: str = "",
         resume: bool = False,
     ) -> None:
-        self.reader, self.config, self.dev, self.output = reader, config, dev, output
+        self.reader, self.config, self.examples = reader, config, examples
+        self.dev, self.output = dev, output
         views = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
         self.accelerator = Accelerator(kwargs_handlers=[views])
         self.device = self.accelerator.device
         self.main = self.accelerator.is_main_process
-        self.forms, passages, questions = renumber(features, reader.vocabulary)
-        self.examples = _usable(features, passages, questions, config)
         self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches
         self._smooth: float | None = None  # the loss that is shown
         self.per_epoch = len(self._epoch(0))
@@ -124,16 +109,12 @@ class Trainer:
         return 0 < self.config.patience <= self.progress.stale
 
     def _epoch(self, epoch: int) -> list[np.ndarray]:
-        """The batches of an epoch, which depend on the seed and its number alone."""
+        """The batches of an epoch."""
         if self._plan[0] != epoch:
-            generator = np.random.default_rng([self.config.seed, epoch])
-            batches = length_groups(
-                self.examples.lengths, self.config.batch_size, self.config.length_groups, generator
-            )
-            self._plan = epoch, batches
+            self._plan = epoch, self.examples.epoch(epoch, self.config)
         return self._plan[1]
 
-    def _step(self, chosen: np.ndarray) -> float:
+    def _step(self, rows: np.ndarray) -> float:
         """One optimiser step; the loss is the mean over the whole batch, on all processes.
 
         Random numbers start anew from seed and step, so a resumed run needs no state of them.
@@ -144,7 +125,6 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(config, progress.step + 1, self.total)
         self.network.train()
-        rows = self.examples.rows[chosen]
         # A process without a share of a small batch reads another's, which counts for nothing.
         share = rows[rank::world] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
@@ -170,10 +150,8 @@ class Trainer:
         Attention maps grow with the square of a passage's length: long ones go in parts, so that
         memory does not follow the longest.
         """
-        longest = self.examples.passages.lengths[self.examples.features.passage_of[rows]].max()
-        parts = np.array_split(
-            rows, min(len(rows), -(-len(rows) * int(longest) ** 2 // _MAP_CELLS))
-        )
+        longest = self.examples.longest(rows)
+        parts = np.array_split(rows, min(len(rows), -(-len(rows) * longest**2 // _MAP_CELLS)))
         total = torch.zeros((), device=self.device)
         for number, part in enumerate(parts, 1):
             last = number == len(parts)
@@ -184,18 +162,11 @@ class Trainer:
         return total
 
     def _loss(self, rows: np.ndarray) -> Tensor:
-        examples = self.examples
-        batch = collate(
-            self.forms,
-            [examples.passages[p] for p in examples.features.passage_of[rows]],
-            [examples.questions[row] for row in rows],
-        )
-        spans = np.stack([examples.features.spans[row][:2] for row in rows])
+        batch, truth = self.examples.batch(rows)
         enabled = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
             logits = self.network(batch.to(self.device))
-        truth = torch.from_numpy(spans).long().to(self.device)
-        return span_loss(logits, truth, self.config.label_smoothing)
+        return span_loss(logits, truth.to(self.device), self.config.label_smoothing)
 
     def _evaluation_due(self) -> bool:
         every = max(1, self.per_epoch // self.config.evaluations)
@@ -272,11 +243,6 @@ class Trainer:
     def _resume(self, settings: str) -> None:
         self.progress, groups = load_checkpoint(self.output)
         self.progress.settings = settings
-        if self.progress.step != self.progress.epoch * self.per_epoch + self.progress.batch:
-            raise InputError(
-                f"{self.output} was trained with other batches: resume with the same batch_size, "
-                "length_groups, max_passage and max_question"
-            )
         self.reader.network.load_state_dict(groups["network"])
         for name, value in groups.get("average", {}).items():
             self.average[name].copy_(value)
@@ -300,21 +266,6 @@ class Trainer:
             f"loss {self._smooth:.3f}  {rate:.0f} questions/s  best F1 {progress.best_f1:.2f}  "
             f"{left / 3600:.1f} h left"
         )
-
-
-def _usable(
-    features: Features, passages: Ragged, questions: Ragged, config: TrainingConfig
-) -> _Examples:
-    lengths = passages.lengths[features.passage_of]
-    usable = (lengths <= config.max_passage) & (questions.lengths <= config.max_question)
-    usable &= (features.spans.lengths > 0) & (questions.lengths > 0)
-    rows = np.flatnonzero(usable)
-    if not len(rows):
-        raise InputError(
-            "no question to train on: none has an answer on word borders, in a passage of at most "
-            f"{config.max_passage} words"
-        )
-    return _Examples(features, passages, questions, rows, lengths[rows])
 
 
 def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:

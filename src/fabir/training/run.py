@@ -18,7 +18,8 @@ from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
-from fabir.training.loop import Trainer
+from fabir.training.examples import usable_examples
+from fabir.training.launch import Job, best_processes, launch
 
 
 def train(
@@ -30,6 +31,7 @@ def train(
     vectors_file: Path | str | None = None,
     start: Path | None = None,
     resume: bool = False,
+    processes: int | None = None,
     on_bad_answer: Literal["error", "skip", "repair"] = "error",
 ) -> float:
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
@@ -37,6 +39,7 @@ def train(
     Args:
         vectors_file: word vectors of a new reader
         start: the folder of a reader to go on from, instead of vectors
+        processes: how many train together on this machine; as many as are fastest if not said
 
     Raises:
         InputError: files that cannot be read, a folder in use, a checkpoint of other settings.
@@ -50,15 +53,26 @@ def train(
     torch.manual_seed(config.training.seed)
     reader = _continued(config, start) if start else _new(config, features, vectors_file)
     settings = _settings(config, features, reader)
-    if resume and load_checkpoint(output)[0].settings != settings:
+    examples = usable_examples(features, reader.vocabulary, config.training)
+    if resume:
+        _check_resumable(output, settings, len(examples.epoch(0, config.training)))
+    job = Job(reader, config.training, examples, dev, output, settings, resume)
+    launch(job, best_processes(config.training) if processes is None else processes)
+    return load_checkpoint(output)[0].best_f1
+
+
+def _check_resumable(output: Path, settings: str, batches: int) -> None:
+    progress, _ = load_checkpoint(output)
+    if progress.settings != settings:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file or vectors: "
             "resume with the same ones"
         )
-    trainer = Trainer(
-        reader, config.training, features, dev, output, settings=settings, resume=resume
-    )
-    return trainer.run().best_f1
+    if progress.step != progress.epoch * batches + progress.batch:
+        raise InputError(
+            f"{output} was trained with other batches: resume with the same batch_size, "
+            "length_groups, max_passage and max_question"
+        )
 
 
 def _new(config: RunConfig, features: Features, vectors_file: Path | str | None) -> Reader:

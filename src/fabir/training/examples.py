@@ -1,0 +1,70 @@
+"""The questions a run learns from, and the batches they come in. No network, no optimiser."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fabir.data.batches import Batch, collate, length_groups
+from fabir.data.features import Features, Ragged, renumber
+from fabir.errors import InputError
+from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.training.config import TrainingConfig
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Questions that training uses.
+
+    forms: the table that passages and questions are numbered by
+    passages: forms of the distinct passages
+    questions: forms of all questions, also those not used
+    rows: [examples] numbers of the questions used
+    passage_of: [questions] the passage of each question
+    spans: the aligned answers of each question, the first of which is learnt
+    """
+
+    forms: Forms
+    passages: Ragged
+    questions: Ragged
+    rows: np.ndarray
+    passage_of: np.ndarray
+    spans: Ragged
+
+    def epoch(self, number: int, config: TrainingConfig) -> list[np.ndarray]:
+        """The batches of an epoch as questions' numbers; they depend on seed and `number` alone."""
+        lengths = self.passages.lengths[self.passage_of[self.rows]]
+        generator = np.random.default_rng([config.seed, number])
+        groups = length_groups(lengths, config.batch_size, config.length_groups, generator)
+        return [self.rows[chosen] for chosen in groups]
+
+    def longest(self, rows: np.ndarray) -> int:
+        """Words of the longest passage of some questions."""
+        return int(self.passages.lengths[self.passage_of[rows]].max())
+
+    def batch(self, rows: np.ndarray) -> tuple[Batch, Tensor]:
+        """Some questions as a batch, and [batch, 2] first and last words of their answers."""
+        passages = [self.passages[passage] for passage in self.passage_of[rows]]
+        questions = [self.questions[row] for row in rows]
+        spans = np.stack([self.spans[row][:2] for row in rows])
+        return collate(self.forms, passages, questions), torch.from_numpy(spans).long()
+
+
+def usable_examples(features: Features, vocabulary: Vocabulary, config: TrainingConfig) -> Examples:
+    """The questions with an aligned answer whose texts are not too long.
+
+    Raises:
+        InputError: there is none.
+    """
+    forms, passages, questions = renumber(features, vocabulary)
+    usable = passages.lengths[features.passage_of] <= config.max_passage
+    usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
+    usable &= features.spans.lengths > 0
+    if not usable.any():
+        raise InputError(
+            "no question to train on: none has an answer on word borders, in a passage of at most "
+            f"{config.max_passage} words"
+        )
+    rows = np.flatnonzero(usable)
+    return Examples(forms, passages, questions, rows, features.passage_of, features.spans)

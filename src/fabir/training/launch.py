@@ -1,0 +1,95 @@
+"""One training run on all cores: a process for each, or as many as a launcher has started."""
+
+import os
+import pickle
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch.multiprocessing.spawn import ProcessExitedException, start_processes
+
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.training.config import TrainingConfig
+from fabir.training.examples import Examples
+from fabir.training.loop import Trainer
+
+_LEAST = 16  # questions of a batch that keep one process busy
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a `Trainer` is made of."""
+
+    reader: Reader
+    config: TrainingConfig
+    examples: Examples
+    dev: Dataset
+    output: Path
+    settings: str
+    resume: bool
+
+    def run(self) -> None:
+        """Train in this process, as one of several if a launcher says so."""
+        Trainer(
+            self.reader,
+            self.config,
+            self.examples,
+            self.dev,
+            self.output,
+            settings=self.settings,
+            resume=self.resume,
+        ).run()
+
+
+def best_processes(config: TrainingConfig) -> int:
+    """How many processes train fastest here.
+
+    On a CPU one thread a process beats several threads in one, which wait for each other at every
+    operation. A launcher (accelerate, torchrun) has decided already; a GPU needs one process.
+    """
+    if "RANK" in os.environ or torch.cuda.is_available():
+        return 1
+    return max(1, min(torch.get_num_threads(), config.batch_size // _LEAST))
+
+
+def launch(job: Job, processes: int) -> None:
+    """Run a job in `processes` processes on this machine; 1 is this one.
+
+    Raises:
+        InputError: fewer than one.
+    """
+    if processes < 1:
+        raise InputError(f"training needs at least 1 process, not {processes}")
+    if processes == 1:
+        job.run()
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    surroundings = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(processes),
+        "LOCAL_WORLD_SIZE": str(processes),
+        "ACCELERATE_USE_CPU": "true",
+    }
+    threads = max(1, torch.get_num_threads() // processes)
+    # As bytes, since tensors as arguments would be one memory for all processes.
+    arguments = (pickle.dumps(job), surroundings, threads)
+    try:
+        start_processes(_work, arguments, processes, start_method="spawn")
+    except ProcessExitedException as error:
+        sys.exit(error.exit_code)
+
+
+def _work(rank: int, job: bytes, surroundings: dict[str, str], threads: int) -> None:
+    os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    torch.set_num_threads(threads)
+    try:
+        pickle.loads(job).run()
+    except KeyboardInterrupt:
+        sys.exit(130)

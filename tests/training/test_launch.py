@@ -1,0 +1,46 @@
+"""Several processes started by fabir itself learn what one learns."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from fabir.errors import InputError
+from fabir.training.config import TrainingConfig
+from fabir.training.launch import best_processes
+from tiny import NO_DROPOUT, Files, run_config, train_tiny
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_learns(files: Files, tmp_path: Path) -> None:
+    config = run_config(NO_DROPOUT, average=0.9)
+    for processes in (1, 2):
+        train_tiny(files, tmp_path / str(processes), config, processes=processes)
+    one, two = (evaluations(tmp_path / str(processes)) for processes in (1, 2))
+    assert len(one) == len(two) == config.training.epochs
+    # Not the weights: Adam makes steps of rounding errors where a gradient is zero.
+    assert [loss for loss, _ in two] == pytest.approx([loss for loss, _ in one], abs=1e-4)
+    assert [f1 for _, f1 in two] == pytest.approx([f1 for _, f1 in one])
+
+
+def evaluations(folder: Path) -> list[tuple[float, float]]:
+    """Loss and F1 of each evaluation of a run."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [(line["loss"], line["f1"]) for line in map(json.loads, lines)]
+
+
+def test_no_processes_are_refused(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least 1 process"):
+        train_tiny(files, tmp_path / "run", run_config(), processes=0)
+
+
+def test_a_process_for_each_thread_but_not_for_a_handful(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.delenv("RANK", raising=False)
+    assert best_processes(TrainingConfig(batch_size=75)) == 4
+    assert best_processes(TrainingConfig(batch_size=33)) == 2
+    assert best_processes(TrainingConfig(batch_size=8)) == 1
+    monkeypatch.setenv("RANK", "0")  # a launcher has started this one
+    assert best_processes(TrainingConfig(batch_size=75)) == 1
