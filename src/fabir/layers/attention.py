@@ -95,7 +95,7 @@ class AttentionWeights(nn.Module):
         Shape:
             queries: [batch, queries, dim]
             keys: [batch, keys, dim]
-            query_mask, key_mask: [batch, length, 1], 1 on real tokens
+            query_mask, key_mask: [batch, length, 1], True on real tokens
             result: heads times [batch, queries, keys]
         """
         dim_head = queries.shape[-1] // self.heads
@@ -106,7 +106,7 @@ class AttentionWeights(nn.Module):
         else:
             pairs = zip(query.split(dim_head, dim=2), key.split(dim_head, dim=2), strict=True)
         masked = query_mask if self.over == "queries" else key_mask
-        bias = (masked.transpose(1, 2) - 1) * 1e4  # [batch, 1, queries or keys]
+        bias = (masked.transpose(1, 2).to(query.dtype) - 1) * 1e4  # [batch, 1, queries or keys]
         return [self._map(q, k, bias) for q, k in pairs]
 
     def _map(self, query: Tensor, key: Tensor, bias: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ class Projection(nn.Module):
         Shape:
             weights: heads times [batch, queries, keys]
             x: [batch, keys, dim]
-            mask: [batch, keys, 1], 1 on real tokens
+            mask: [batch, keys, 1], True on real tokens
             result: [batch, queries, dim]
         """
         values = (self.value(x) * mask).split(self.dim_head, dim=2)

@@ -47,7 +47,7 @@ class ConvolutionSelector(nn.Module):
 
     Shape:
         passage: [batch, passage, dim]
-        mask: [batch, passage, 1], 1 on real tokens
+        mask: [batch, passage, 1], True on real tokens
         result: [batch, passage, outputs]
     """
 

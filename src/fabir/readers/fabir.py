@@ -165,7 +165,10 @@ class CrossAttention(nn.Module):
         self.words = Projection(dim, config.heads)
 
     def forward(self, x: Tensor, other: Tensor, mask: Tensor, other_mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, other, mask, other_mask), other, other_mask)
+        # A column's weights are small and nearly equal for long, their gradients differences of
+        # nearly equal numbers. In bfloat16 little is left of them, and the reader learns slowly.
+        with torch.autocast(x.device.type, enabled=False):
+            return self.words(self.weights(x, other, mask, other_mask), other, other_mask)
 
 
 class Layer(nn.Module):
@@ -384,9 +387,9 @@ class Fabir(nn.Module):
         self._initialise()
 
     def forward(self, batch: Batch) -> SpanLogits:
-        forms = self.embedding(batch)
-        passage_mask = (batch.passage > 0)[..., None].to(forms.dtype)
-        question_mask = (batch.question > 0)[..., None].to(forms.dtype)
+        forms = self.embedding(batch).float()  # the residual stream is float32 throughout
+        passage_mask = (batch.passage > 0)[..., None]
+        question_mask = (batch.question > 0)[..., None]
         passage = self.input_dropout(forms[batch.passage]) * passage_mask
         question = self.input_dropout(forms[batch.question]) * question_mask
         matches = word_matches(batch)[..., None].to(forms.dtype)
