@@ -387,7 +387,8 @@ class Fabir(nn.Module):
         self._initialise()
 
     def forward(self, batch: Batch) -> SpanLogits:
-        forms = self.embedding(batch).float()  # the residual stream is float32 throughout
+        # The residual stream has the precision of the weights, also under autocast.
+        forms = self.embedding(batch).to(self.embedding.words.trained.dtype)
         passage_mask = (batch.passage > 0)[..., None]
         question_mask = (batch.question > 0)[..., None]
         passage = self.input_dropout(forms[batch.passage]) * passage_mask
