@@ -136,3 +136,16 @@ def test_refuses_what_makes_no_attention() -> None:
         AttentionWeights(12, 4, over="rows")
     with pytest.raises(ValueError, match="5 heads do not divide 12"):
         Projection(12, 5)
+
+
+def test_capped_weights_keep_their_shares_and_stay_below_one() -> None:
+    layer = attention(5, over="queries")
+    queries, keys = text(QUERIES), text(KEYS)
+    masks = mask_of(QUERIES, 0, 2, 3), mask_of(KEYS, 0, 1, 2)
+    free = torch.stack(layer(queries, keys, *masks), dim=1) * masks[1].transpose(1, 2)[:, None]
+    layer.capped = True
+    capped = torch.stack(layer(queries, keys, *masks), dim=1) * masks[1].transpose(1, 2)[:, None]
+    gathered = free.sum(dim=3, keepdim=True)
+    torch.testing.assert_close(capped, free / (1 + gathered))
+    assert (capped.sum(dim=3) < 1).all()
+    assert (gathered > 1).any()

@@ -67,11 +67,20 @@ class AttentionWeights(nn.Module):
         width: size of the convolution along the keys, odd; 0 for none
         over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
             key's over the queries (column-wise, FABIR III-D.2)
+        capped: divide the weights of a query by one plus their sum. Over "queries" that sum may
+            be as large as the number of keys, and what is gathered then drowns the query itself
         dropout: rate on the weights
     """
 
     def __init__(
-        self, dim: int, heads: int, *, width: int = 5, over: str = "keys", dropout: float = 0.0
+        self,
+        dim: int,
+        heads: int,
+        *,
+        width: int = 5,
+        over: str = "keys",
+        capped: bool = False,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if heads < 1 or dim % heads:
@@ -80,7 +89,7 @@ class AttentionWeights(nn.Module):
             raise ValueError(f"the convolution in attention needs an odd width, got {width}")
         if over not in ("keys", "queries"):
             raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
-        self.heads, self.width, self.over = heads, width, over
+        self.heads, self.width, self.over, self.capped = heads, width, over, capped
         self.query = nn.Linear(dim, dim)
         self.key = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
@@ -107,14 +116,17 @@ class AttentionWeights(nn.Module):
             pairs = zip(query.split(dim_head, dim=2), key.split(dim_head, dim=2), strict=True)
         masked = query_mask if self.over == "queries" else key_mask
         bias = (masked.transpose(1, 2).to(query.dtype) - 1) * 1e4  # [batch, 1, queries or keys]
-        return [self._map(q, k, bias) for q, k in pairs]
+        maps = [self._map(q, k, bias) for q, k in pairs]
+        if self.capped:
+            real = key_mask.transpose(1, 2)
+            maps = [weights / (1 + (weights * real).sum(dim=2, keepdim=True)) for weights in maps]
+        return [self.dropout(weights) for weights in maps]
 
     def _map(self, query: Tensor, key: Tensor, bias: Tensor) -> Tensor:
         """The softmax runs over the last dimension in memory, whichever way it goes."""
         if self.over == "keys":
-            return self.dropout(torch.baddbmm(bias, query, key.transpose(1, 2)).softmax(dim=2))
-        transposed = torch.baddbmm(bias, key, query.transpose(1, 2)).softmax(dim=2)
-        return self.dropout(transposed).transpose(1, 2)
+            return torch.baddbmm(bias, query, key.transpose(1, 2)).softmax(dim=2)
+        return torch.baddbmm(bias, key, query.transpose(1, 2)).softmax(dim=2).transpose(1, 2)
 
 
 class Projection(nn.Module):

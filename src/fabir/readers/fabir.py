@@ -40,6 +40,8 @@ class FabirConfig:
             self-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
         cross_attention: softmax over passage positions (column-wise) or question positions
+        cross_capped: bound what a passage word gathers from all question words together; not in
+            the papers
         layer_type: repeated layers, or switching the direction of cross-attention at each
         selector: two convolutions, or one linear map ("linear answer selector")
         selector_hidden: filters of the first selector convolution
@@ -70,6 +72,7 @@ class FabirConfig:
     word_match: bool = False
     attention_width: int = 5
     cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
+    cross_capped: bool = False
     layer_type: Literal["repeated", "switching"] = "repeated"
     selector: Literal["convolution", "linear"] = "convolution"
     selector_hidden: int = 32
@@ -160,7 +163,12 @@ class CrossAttention(nn.Module):
         super().__init__()
         over = "queries" if config.cross_attention == "column-wise" else "keys"
         self.weights = AttentionWeights(
-            dim, config.heads, width=config.attention_width, over=over, dropout=dropout
+            dim,
+            config.heads,
+            width=config.attention_width,
+            over=over,
+            capped=config.cross_capped,
+            dropout=dropout,
         )
         self.words = Projection(dim, config.heads)
 
