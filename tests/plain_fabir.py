@@ -101,6 +101,8 @@ class PlainFabir:
         first = self.feed(f"{name}.first", first)
         over = 1 if self.config.cross_attention == "column-wise" else 2
         maps = self.maps(f"{name}.cross_attention.weights", second, first, over)
+        if self.config.cross_capped:
+            maps = maps / (1 + maps.sum(2, keepdim=True))
         crossed = self.project(f"{name}.cross_attention.words", maps, first)
         second = self.norm(f"{name}.after_cross", second + crossed)
         return first, self.feed(f"{name}.second", second)
