@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fabir.layers.dropout import _POOL, Dropout
+from fabir.layers.dropout import _POOL, Dropout, enable_dropout
 
 
 def dropped(rate: float, size: int = 1 << 20, seed: int = 0) -> torch.Tensor:
@@ -54,6 +54,19 @@ def test_the_gradient_goes_where_the_value_went() -> None:
 def test_keeps_shape_and_type(dtype: torch.dtype) -> None:
     result = Dropout(0.25)(torch.ones(2, 5, 3, dtype=dtype))
     assert (result.shape, result.dtype) == ((2, 5, 3), dtype)
+
+
+def test_can_be_turned_off_and_on_in_a_whole_network() -> None:
+    network = torch.nn.Sequential(torch.nn.Sequential(Dropout(0.5)), Dropout(0.5))
+    x = torch.ones(999)
+    enable_dropout(network, False)
+    assert network(x) is x
+    enable_dropout(network, True)
+    assert float((network(x) == 0).double().mean()) == pytest.approx(0.75, abs=0.1)
+
+
+def test_nothing_to_drop() -> None:
+    assert Dropout(0.5)(torch.ones(2, 0)).shape == (2, 0)
 
 
 def test_is_the_identity_when_answering_and_at_rate_zero() -> None:

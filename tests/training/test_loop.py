@@ -277,6 +277,16 @@ def test_nothing_to_train_on_is_the_users_mistake(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_dropout_may_begin_after_some_epochs(
+    files: Files, tmp_path: Path, losses: list[float]
+) -> None:
+    train_tiny(files, tmp_path / "without", run_config(NO_DROPOUT, epochs=2))
+    train_tiny(files, tmp_path / "late", run_config(epochs=2, dropout_after=1.5))
+    without, late = losses[: 2 * PER_EPOCH], losses[2 * PER_EPOCH :]
+    assert late[:6] == without[:6]
+    assert late[6] != without[6]
+
+
 def test_clipping_limits_the_step(files: Files, tmp_path: Path) -> None:
     config = {"epochs": 1, "epsilon": 1.0, "learning_rate": 1.0}  # steps that follow the gradient
     for name, clip in (("free", 0.0), ("clipped", 1e-3)):

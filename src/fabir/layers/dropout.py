@@ -23,10 +23,11 @@ class Dropout(nn.Module):
         if not 0 <= rate < 1:
             raise ValueError(f"a dropout rate must be at least 0 and below 1, got {rate}")
         self.threshold = round(rate * 256)
+        self.enabled = True
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop elements of `x` (any shape) while training; identity otherwise."""
-        if not self.training or self.threshold == 0:
+        """Drop elements of `x` (any shape) while training and enabled; identity otherwise."""
+        if not (self.training and self.enabled and self.threshold and x.numel()):
             return x
         pool = _pool(self.threshold, x.dtype, x.device)
         sizes = [min(_POOL // 2, x.numel() - i) for i in range(0, x.numel(), _POOL // 2)]
@@ -37,6 +38,13 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"rate={self.threshold / 256:.3f}"
+
+
+def enable_dropout(network: nn.Module, enabled: bool) -> None:
+    """Turn every `Dropout` of a network on or off."""
+    for module in network.modules():
+        if isinstance(module, Dropout):
+            module.enabled = enabled
 
 
 @cache

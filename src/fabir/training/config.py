@@ -26,6 +26,8 @@ class TrainingConfig:
         clip: largest norm of the gradient; 0 for no limit
         average: memory of the moving average of the weights that is evaluated and kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
+        dropout_after: epochs trained without dropout first. What cross-attention should look at
+            is learnt several times faster without it, and nothing is overfitted that early
         word_rows: train the fixed word rows too
         precision: arithmetic of the network: "bf16" (autocast) or "fp32"
         seed: the same seed gives the same run on the same machine
@@ -50,6 +52,7 @@ class TrainingConfig:
     clip: float = 0.0
     average: float = 0.0
     label_smoothing: float = 0.1
+    dropout_after: float = 0.0
     word_rows: bool = False
     precision: Literal["bf16", "fp32"] = "bf16"
     seed: int = 0

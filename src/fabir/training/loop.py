@@ -16,6 +16,7 @@ from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset
 from fabir.evaluation.squad import evaluate
 from fabir.files import remove_partial
+from fabir.layers.dropout import enable_dropout
 from fabir.progress import live_line
 from fabir.reader import Reader
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
@@ -125,6 +126,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(config, progress.step + 1, self.total)
         self.network.train()
+        enable_dropout(self.network, progress.step >= config.dropout_after * self.per_epoch)
         # A process without a share of a small batch reads another's, which counts for nothing.
         share = rows[rank::world] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
