@@ -172,7 +172,7 @@ def test_train_resume_and_go_on_from_a_reader(
     lines = (output / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2]
     further = tmp_path / "further"
-    options = ("--from", output, "--output", further, "--training.word_rows", "true")
+    options = ("--from", output, "--output", further, "--training.word_rows", "9")
     run(capsys, "train", config, *data, *options)
     run(capsys, "evaluate", files.dev, "--reader", further)
 

@@ -19,13 +19,14 @@ from torch import Tensor, nn
 
 from fabir.errors import InputError
 from fabir.files import replacing, write_json
-from fabir.layers.embedding import VocabularySizes
+from fabir.layers.embedding import VocabularySizes, WordRows
 from fabir.readers import registered
 from fabir.text.vocabulary import Vocabulary
 
 FORMAT = 1
 
-_FIXED = "embedding.words.fixed"  # where every reader keeps the rows of its fixed words
+_WORDS = "embedding.words"  # where every reader keeps its word rows
+_TUNED = f"{_WORDS}.tuned"
 
 
 @dataclass
@@ -60,18 +61,21 @@ class Reader:
         except ValueError as error:
             raise InputError(f"the configuration of reader {name}: {error}") from error
         reader = cls(name, config, vocabulary, network)
-        reader.fixed_rows.copy_(fixed)
+        reader._words.fixed.copy_(fixed)
         return reader
 
     @property
     def fixed_rows(self) -> Tensor:
         """[fixed words, word_dim] the rows of the vocabulary's fixed words."""
-        rows = attrgetter(_FIXED)(self.network)
-        return rows.detach()
+        return self._words.fixed_rows()
 
-    def unfreeze_words(self) -> None:
-        """Let training change the rows of the fixed words too."""
-        attrgetter(_FIXED.rsplit(".", 1)[0])(self.network).unfreeze()
+    @property
+    def _words(self) -> WordRows:
+        return attrgetter(_WORDS)(self.network)
+
+    def unfreeze_words(self, count: int) -> None:
+        """Let training change the rows of the `count` most frequent fixed words too."""
+        self._words.unfreeze(count)
 
     def save(self, folder: str | Path, *, small: bool = False) -> None:
         """Write the whole folder, file by file, each complete or not at all.
@@ -89,7 +93,7 @@ class Reader:
         words = _quantised(rows) if small else {"rows": rows.half()}
         _write_tensors(folder / "words.safetensors", words)
         weights = self.network.state_dict()
-        weights.pop(_FIXED, None)
+        weights.pop(_TUNED, None)
         if small:
             weights = {name: tensor.half() for name, tensor in weights.items()}
         _write_tensors(folder / "network.safetensors", weights)
@@ -97,9 +101,8 @@ class Reader:
     def save_weights(self, folder: Path) -> None:
         """Write what training changes: the network, and the fixed rows if they are trained too."""
         weights = self.network.state_dict()
-        rows = weights.pop(_FIXED, None)
-        if rows is not None:
-            _write_tensors(folder / "words.safetensors", {"rows": rows.half()})
+        if weights.pop(_TUNED, None) is not None:
+            _write_tensors(folder / "words.safetensors", {"rows": self.fixed_rows.half()})
         _write_tensors(folder / "network.safetensors", weights)
 
     @classmethod

@@ -36,7 +36,7 @@ def test_words_that_go_become_unknown() -> None:
 
 def test_trained_rows_are_cut_and_kept_too() -> None:
     reader = small_reader()
-    reader.unfreeze_words()
+    reader.unfreeze_words(4)
     assert len(keep_words(reader, 3).fixed_rows) == 3
 
 

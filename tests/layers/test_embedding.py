@@ -42,13 +42,18 @@ def test_fixed_rows_are_neither_trained_nor_stored_until_unfrozen() -> None:
     assert rows.trained.grad is not None
     assert rows.trained.grad.tolist() == [[2.0] * 3, [0.0] * 3]
 
-    rows.unfreeze()
-    assert dict(rows.named_parameters()).keys() == set(rows.state_dict()) == {"trained", "fixed"}
+    rows.unfreeze(2)
+    assert dict(rows.named_parameters()).keys() == set(rows.state_dict()) == {"trained", "tuned"}
     after = rows(order)
     assert torch.equal(before, after)
     after.sum().backward()
-    assert rows.fixed.grad is not None
-    assert rows.fixed.grad.tolist() == [[1.0] * 3, [0.0] * 3, [0.0] * 3, [1.0] * 3]
+    assert rows.tuned is not None
+    assert rows.tuned.grad is not None
+    assert rows.tuned.grad.tolist() == [[1.0] * 3, [0.0] * 3]
+    with torch.no_grad():
+        rows.tuned += 1
+    assert torch.equal(rows.fixed_rows(), torch.cat([rows.fixed[:2] + 1, rows.fixed[2:]]))
+    assert torch.equal(rows(order), before + torch.tensor([0, 0, 0, 1, 0])[:, None])
 
 
 def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:

@@ -109,7 +109,7 @@ def test_training_learns_and_leaves_a_reader(
     [
         {"precision": "bf16", "average": 0.9, "clip": 1.0, "weight_decay": 0.1},
         {"precision": "bf16", "schedule": "linear", "evaluations": 3},
-        {"precision": "fp32", "word_rows": True},
+        {"precision": "fp32", "word_rows": 5},
     ],
     ids=["average", "linear", "word-rows"],
 )

@@ -123,13 +123,13 @@ def test_a_reader_can_be_trained_on(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path / "first", CONFIG)
     options = {"vectors_file": None, "start": tmp_path / "first"}
     # Other dropout is allowed; with no learning rate to speak of it stays the same reader.
-    config = run_config({"dropout_input": 0.0}, epochs=1, learning_rate=1e-12, word_rows=True)
+    config = run_config({"dropout_input": 0.0}, epochs=1, learning_rate=1e-12, word_rows=5)
     train_tiny(files, tmp_path / "second", config, **options)
     first, second = weights(tmp_path / "first"), weights(tmp_path / "second")
     assert first.keys() == second.keys()
     for name in first:
         torch.testing.assert_close(first[name], second[name])
-    moved = run_config(epochs=1, learning_rate=0.1, word_rows=True)
+    moved = run_config(epochs=1, learning_rate=0.1, word_rows=5)
     train_tiny(files, tmp_path / "third", moved, **options)
     old, new = (Reader.load(tmp_path / name) for name in ("first", "third"))
     assert old.vocabulary == new.vocabulary

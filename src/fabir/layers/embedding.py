@@ -27,7 +27,7 @@ class WordRows(nn.Module):
     """Rows of word vectors: 0 is padding (zeros), then trained rows, then fixed ones.
 
     The fixed rows are a buffer that is not part of the state dict: they are stored once beside
-    the network, not in every checkpoint. `unfreeze` turns them into a parameter.
+    the network, not in every checkpoint. `unfreeze` makes the first of them a parameter.
 
     Shape:
         rows: [forms] int64
@@ -35,6 +35,7 @@ class WordRows(nn.Module):
     """
 
     fixed: Tensor
+    tuned: nn.Parameter | None
 
     def __init__(self, sizes: VocabularySizes) -> None:
         super().__init__()
@@ -42,20 +43,28 @@ class WordRows(nn.Module):
         self.register_buffer(
             "fixed", torch.zeros(sizes.fixed_words, sizes.word_dim), persistent=False
         )
+        self.register_parameter("tuned", None)
 
-    def unfreeze(self) -> None:
-        """Let training change the fixed rows too; they join the state dict."""
-        fixed = self.fixed
-        del self.fixed
-        self.fixed = nn.Parameter(fixed.float())
+    def unfreeze(self, rows: int) -> None:
+        """Let training change the first `rows` fixed rows too; they join the state dict."""
+        self.tuned = nn.Parameter(self.fixed[:rows].float().clone())
+
+    def fixed_rows(self) -> Tensor:
+        """[fixed words, word_dim] with what training made of them."""
+        if self.tuned is None:
+            return self.fixed
+        return torch.cat([self.tuned.detach(), self.fixed[len(self.tuned) :].float()])
 
     def forward(self, rows: Tensor) -> Tensor:
         trained = self.trained[(rows - 1).clamp(0, len(self.trained) - 1)]
         if len(self.fixed) == 0:
             return trained * (rows > 0)[:, None]
-        first_fixed = 1 + len(self.trained)
-        fixed = self.fixed[(rows - first_fixed).clamp(min=0)].to(trained.dtype)
-        return torch.where((rows >= first_fixed)[:, None], fixed, trained * (rows > 0)[:, None])
+        place = rows - 1 - len(self.trained)
+        fixed = self.fixed[place.clamp(min=0)].to(trained.dtype)
+        if self.tuned is not None:
+            tuned = self.tuned[place.clamp(0, len(self.tuned) - 1)]
+            fixed = torch.where((place < len(self.tuned))[:, None], tuned, fixed)
+        return torch.where((place >= 0)[:, None], fixed, trained * (rows > 0)[:, None])
 
 
 class CharacterConvolution(nn.Module):

@@ -28,7 +28,7 @@ class TrainingConfig:
         label_smoothing: share of a target spread over the neighbours of the true word
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
-        word_rows: train the fixed word rows too
+        word_rows: how many of the most frequent fixed word rows are trained too
         precision: arithmetic of the network: "bf16" (autocast) or "fp32"
         seed: the same seed gives the same run on the same machine
         evaluations: times an epoch that the dev set is evaluated
@@ -53,7 +53,7 @@ class TrainingConfig:
     average: float = 0.0
     label_smoothing: float = 0.1
     dropout_after: float = 0.0
-    word_rows: bool = False
+    word_rows: int = 0
     precision: Literal["bf16", "fp32"] = "bf16"
     seed: int = 0
     evaluations: int = 1

@@ -57,7 +57,7 @@ class Trainer:
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
-            reader.unfreeze_words()
+            reader.unfreeze_words(config.word_rows)
         reader.network.to(self.device)
         self.optimiser = _optimiser(reader.network, config)
         self.progress = Progress(settings=settings)
