@@ -31,6 +31,9 @@ SMALL = {
     "model_dim": 16,
     "feed_forward": 16,
     "selector_hidden": 8,
+    "hidden": 8,
+    "pointer_hidden": 64,
+    "model_blocks": 2,
 }
 WORD_DIM = 8
 

@@ -71,7 +71,7 @@ class PlainFabir:
         table = self.weights["embedding.characters.table.weight"]
         word = F.pad(table[characters], (0, 0, 0, width - 1))
         windows = [word[i : i + width].flatten() for i in range(len(characters))]
-        return self.linear("embedding.characters.linear", torch.stack(windows)).amax(0).tanh()
+        return self.linear("embedding.characters.linears.0", torch.stack(windows)).amax(0).tanh()
 
     def positions(self, length: int, dim: int) -> Tensor:
         return trigonometric_positions(length, dim).double()

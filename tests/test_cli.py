@@ -10,7 +10,7 @@ import pytest
 
 from fabir.cli import main
 from fabir.data.squad import read_squad
-from factories import small_reader
+from factories import CONFIGS, small_reader
 from tiny import NETWORK, TRAINING, Files
 
 PASSAGE = "Gravity pulls the drops down, so rain falls from the clouds to the ground. ☔ Ende.\r\n"
@@ -189,9 +189,10 @@ def test_train_refuses_a_misspelt_key(
 
 
 def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
-    name, parameters = run(capsys, "readers").splitlines()[0].split()
-    assert name == "fabir"
+    listed = dict(line.split() for line in run(capsys, "readers").splitlines())
+    assert listed.keys() == {path.stem for path in CONFIGS}
     detail = run(capsys, "readers", "--detail", "fabir").splitlines()
+    parameters = listed["fabir"]
     assert detail[0].split() == ["fabir", parameters]
     parts = [line.split() for line in detail if line.startswith("  ") and line[2] != " "]
     assert sum(int(count.replace(",", "")) for _, count in parts) == int(

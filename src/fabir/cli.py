@@ -57,7 +57,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_predict(verb("predict", _predict, "answer every question of a SQuAD file"))
     _add_evaluate(verb("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
     _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
-    _add_readers(verb("readers", _readers, "the registered readers and their parameters"))
+    _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
     return parser
@@ -179,11 +179,11 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detail", metavar="NAME", help="this reader, component by component")
+    parser.add_argument("--detail", metavar="NAME", help="this one, component by component")
 
 
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.readers.describe import describe, describe_all
+    from fabir.training.rows import describe, describe_all
 
     for part in describe(options.detail) if options.detail else describe_all():
         print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")

@@ -124,7 +124,11 @@ class Reader:
         weights = read_tensors(folder / "network.safetensors")[0]
         try:
             name = str(settings["reader"])
-            config = registered(name).config(**settings["network"])
+            network = {  # JSON has no tuples
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in settings["network"].items()
+            }
+            config = registered(name).config(**network)
             reader = cls.build(name, config, vocabulary, rows)
             reader.network.load_state_dict(weights)
         except (TypeError, ValueError, RuntimeError) as error:

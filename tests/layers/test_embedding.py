@@ -1,12 +1,20 @@
 """Word rows, character convolution and highway against plain versions of them."""
 
+from typing import Literal
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from fabir.layers.embedding import CharacterConvolution, Highway, VocabularySizes, WordRows
+from fabir.layers.embedding import (
+    CharacterConvolution,
+    Embedding,
+    Highway,
+    VocabularySizes,
+    WordRows,
+)
 
 SIZES = VocabularySizes(word_dim=3, trained_words=2, fixed_words=4, characters=9)
 
@@ -51,41 +59,72 @@ def test_fixed_rows_are_neither_trained_nor_stored_until_unfrozen() -> None:
     assert rows.tuned.grad is not None
     assert rows.tuned.grad.tolist() == [[1.0] * 3, [0.0] * 3]
     with torch.no_grad():
-        rows.tuned += 1
+        rows.tuned.add_(1)
     assert torch.equal(rows.fixed_rows(), torch.cat([rows.fixed[:2] + 1, rows.fixed[2:]]))
     assert torch.equal(rows(order), before + torch.tensor([0, 0, 0, 1, 0])[:, None])
 
 
 def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:
-    """One word: every window that begins at a character, zeros beyond the last one."""
-    dim, filters = layer.table.embedding_dim, layer.linear.out_features
-    convolution = nn.Conv1d(dim, filters, layer.width).double()
-    weight = layer.linear.weight.view(filters, layer.width, dim).transpose(1, 2)
-    convolution.load_state_dict({"weight": weight, "bias": layer.linear.bias})
-    word = torch.cat([layer.table.weight[characters], torch.zeros(layer.width - 1, dim)])
-    return convolution(word.T).amax(dim=1).tanh()
+    """One word: every window that begins at a character or the margin, zeros beyond the end."""
+    dim = layer.table.embedding_dim
+    found = []
+    for linear, width in zip(layer.linears, layer.widths, strict=True):
+        assert isinstance(linear, nn.Linear)
+        filters = linear.out_features
+        convolution = nn.Conv1d(dim, filters, width).double()
+        weight = linear.weight.view(filters, width, dim).transpose(1, 2)
+        convolution.load_state_dict({"weight": weight, "bias": linear.bias})
+        blank = torch.zeros(1, dim).double()
+        parts = [blank] * layer.margin + [layer.table.weight[characters]] + [blank] * (width - 1)
+        found.append(convolution(torch.cat(parts).T).amax(dim=1))
+    return torch.cat(found)
 
 
 @given(
     st.lists(st.lists(st.integers(1, 8), min_size=1, max_size=9), min_size=1, max_size=5),
     st.integers(0, 6),
-    st.sampled_from([1, 2, 5]),
+    st.sampled_from([[1], [2], [5], [2, 3, 4]]),
+    st.sampled_from([0, 1]),
 )
 def test_characters_equal_conv1d_and_a_maximum(
-    words: list[list[int]], padding: int, width: int
+    words: list[list[int]], padding: int, widths: list[int], margin: int
 ) -> None:
     torch.manual_seed(0)
-    layer = CharacterConvolution(9, 4, 6, width, dropout=0.25).double().eval()
+    filters = [6] * len(widths)
+    layer = CharacterConvolution(9, 4, filters, widths, margin=margin, dropout=0.25)
+    layer = layer.double().eval()
     longest = max(map(len, words)) + padding
     result = layer(torch.tensor([word + [0] * (longest - len(word)) for word in words]))
-    expected = torch.stack([by_conv1d(layer, word) for word in words])
+    expected = torch.stack([by_conv1d(layer, word) for word in words]).tanh()
     # The maximum over windows is taken in float32.
     torch.testing.assert_close(result, expected, atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("activation", ["relu", "none"])
+def test_what_follows_the_maximum(activation: Literal["relu", "none"]) -> None:
+    torch.manual_seed(0)
+    layer = CharacterConvolution(9, 4, [6], [2], activation=activation).double()
+    expected = by_conv1d(layer, [1, 2])
+    expected = expected.relu() if activation == "relu" else expected
+    torch.testing.assert_close(layer(torch.tensor([[1, 2, 0]]))[0], expected, atol=1e-6, rtol=0)
+
+
+def test_word_and_characters_are_mapped_and_joined() -> None:
+    torch.manual_seed(0)
+    characters = CharacterConvolution(9, 4, [6], [2])
+    layer = Embedding(SIZES, characters=characters, word_dim=5, joined_dim=7, highway_layers=1)
+    rows, spelt = torch.tensor([1, 2]), torch.tensor([[1, 0], [3, 4]])
+    both = torch.cat([layer.projection(layer.words(rows)), characters(spelt)], dim=1)
+    torch.testing.assert_close(layer(rows, spelt), layer.highway(layer.joined(both)))
+    assert layer.dim == 7
+    alone = Embedding(SIZES, characters=None)
+    assert alone.dim == SIZES.word_dim
+    torch.testing.assert_close(alone(rows, spelt), alone.highway(alone.words(rows)))
+
+
 def test_the_gradient_of_characters_spares_padding() -> None:
     torch.manual_seed(0)
-    layer = CharacterConvolution(9, 4, 6, 3, dropout=0.0)
+    layer = CharacterConvolution(9, 4, [6], [3])
     layer(torch.tensor([[0, 0, 0], [1, 2, 0], [2, 0, 0]])).sum().backward()
     gradient = layer.table.weight.grad
     assert gradient is not None

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
-from fabir.readers.describe import PAPER
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
 from fabir.training.configuration import load_config
+from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
 from plain_fabir import PlainFabir
 
@@ -77,7 +77,7 @@ def test_equals_the_network_written_out(config: FabirConfig) -> None:
         for parameter in network.parameters():  # biases begin at zero and would hide
             parameter.add_(torch.randn_like(parameter) * 0.2)
         if config.characters:
-            network.embedding.characters.table.weight[0] = 0  # padding
+            network.get_parameter("embedding.characters.table.weight")[0] = 0  # padding
         for question, passage, *_ in EXAMPLES:
             batch = batch_of(reader.vocabulary, (question, passage))
             real = batch.passage[0] > 0
@@ -164,7 +164,9 @@ def test_dropout_is_amplified_in_the_reduction_layer() -> None:
         if isinstance(module, Dropout)
     }
     for name, rate in rates.items():
-        if name.startswith("selectors"):
+        if name == "embedding.dropout":  # FABIR drops from what the embedding gives
+            expected = 0.0
+        elif name.startswith("selectors"):
             expected = 0.2
         elif name.startswith("embedding.characters"):
             expected = 0.25
@@ -178,7 +180,8 @@ def test_begins_without_biases_and_with_embeddings_of_variance_one() -> None:
     for name, parameter in network.named_parameters():
         if name.endswith("bias"):
             assert not parameter.any(), name
-    for table in (network.embedding.words.trained, network.embedding.characters.table.weight[1:]):
+    characters = network.get_parameter("embedding.characters.table.weight")[1:]
+    for table in (network.embedding.words.trained, characters):
         assert float(table.detach().std()) == pytest.approx(1, abs=0.1)
     first = network.get_parameter("layers.0.self_attention.weights.query.weight")
     assert float(first.detach().std()) == pytest.approx(0.1, abs=0.01)  # Glorot: (2 / 200) ** 0.5

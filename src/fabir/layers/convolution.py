@@ -26,14 +26,28 @@ class Convolution(nn.Conv1d):
         result: [batch, length, outputs]
     """
 
-    def __init__(self, inputs: int, outputs: int, width: int) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, width: int, *, groups: int = 1, bias: bool = True
+    ) -> None:
         if width < 1 or width % 2 == 0:
             raise ValueError(f"a convolution needs an odd width, got {width}")
-        super().__init__(inputs, outputs, width, padding=width // 2)
+        super().__init__(inputs, outputs, width, padding=width // 2, groups=groups, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         # As an image one pixel high, whose features lie side by side in memory as they do in x.
         image = x.transpose(1, 2).unsqueeze(2)
         weight = self.weight.unsqueeze(2)
-        convolved = F.conv2d(image, weight, self.bias, padding=(0, self.kernel_size[0] // 2))
+        padding = (0, self.kernel_size[0] // 2)
+        convolved = F.conv2d(image, weight, self.bias, padding=padding, groups=self.groups)
         return convolved.squeeze(2).transpose(1, 2)
+
+
+class SeparableConvolution(nn.Sequential):
+    """A convolution of each feature alone, then a linear map of all (Chollet 2017).
+
+    Shape: as `Convolution`, with as many outputs as inputs.
+    """
+
+    def __init__(self, dim: int, width: int) -> None:
+        alone = Convolution(dim, dim, width, groups=dim, bias=False)
+        super().__init__(alone, nn.Linear(dim, dim))

@@ -4,9 +4,12 @@ A form is a distinct spelling in a batch. Its vector does not depend on context,
 once a form and then laid out over passage and question.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.layers.convolution import neighbourhoods
@@ -68,31 +71,65 @@ class WordRows(nn.Module):
 
 
 class CharacterConvolution(nn.Module):
-    """Character embedding, convolution, maximum over time, tanh (FABIR III-A, thesis eq. 5.6).
+    """Character embedding, convolutions, maximum over time (Kim 2014; FABIR III-A, thesis eq. 5.6).
 
-    Only windows whose first character is real take part, as in the authors' program.
+    Only windows whose first character is real take part, as in the programs of FABIR and BiDAF.
+
+    Args:
+        characters: distinct characters
+        dim: features of a character
+        filters: features of a word for each of `widths`
+        widths: characters that a filter sees
+        activation: after the maximum
+        margin: padding before the word that windows may begin with
+        dropout: rate on character embeddings
 
     Shape:
         characters: [forms, chars] int64, 0 at padding
-        result: [forms, filters]
+        result: [forms, sum of filters]
     """
 
-    def __init__(self, characters: int, dim: int, filters: int, width: int, dropout: float) -> None:
+    def __init__(
+        self,
+        characters: int,
+        dim: int,
+        filters: Sequence[int],
+        widths: Sequence[int],
+        *,
+        activation: Literal["tanh", "relu", "none"] = "tanh",
+        margin: int = 0,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
-        self.width = width
+        self.widths, self.margin, self.size = tuple(widths), margin, sum(filters)
         self.table = nn.Embedding(characters, dim, padding_idx=0)
         self.dropout = Dropout(dropout)
-        self.linear = nn.Linear(width * dim, filters)
+        self.linears = nn.ModuleList(
+            nn.Linear(width * dim, size) for width, size in zip(widths, filters, strict=True)
+        )
+        self.activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "none": nn.Identity}[activation]()
 
     def forward(self, characters: Tensor) -> Tensor:
+        characters = F.pad(characters, (self.margin, 0))
         embedded = self.dropout(self.table(characters))
-        form, place = (characters > 0).nonzero(as_tuple=True)
-        around = neighbourhoods(embedded, self.width, centred=False)[form, place]
-        windows = self.linear(around)
-        lowest = windows.new_full((len(characters), windows.shape[1]), -1e4, dtype=torch.float32)
-        index = form[:, None].expand_as(windows)
-        highest = lowest.scatter_reduce(0, index, windows.float(), "amax")
-        return highest.to(windows.dtype).tanh()
+        begins = characters > 0
+        begins[:, : self.margin] = begins[:, self.margin :].any(dim=1, keepdim=True)
+        form, place = begins.nonzero(as_tuple=True)
+        found = []
+        for width, linear in zip(self.widths, self.linears, strict=True):
+            around = neighbourhoods(embedded, width, centred=False)[form, place]
+            found.append(_highest(linear(around), form, len(characters)))
+        return self.activation(torch.cat(found, dim=1))
+
+
+def _highest(windows: Tensor, form: Tensor, forms: int) -> Tensor:
+    """The maximum over the windows of each form.
+
+    Shape: windows [windows, filters], form [windows] -> [forms, filters]
+    """
+    lowest = windows.new_full((forms, windows.shape[1]), -1e4, dtype=torch.float32)
+    index = form[:, None].expand_as(windows)
+    return lowest.scatter_reduce(0, index, windows.float(), "amax").to(windows.dtype)
 
 
 class Highway(nn.Module):
@@ -113,3 +150,53 @@ class Highway(nn.Module):
             gate, transformed = gate.sigmoid(), transformed.relu()
             x = transformed + gate * (x - transformed)
         return x
+
+
+class Embedding(nn.Module):
+    """A vector for each distinct word form: word row and characters joined, then a highway.
+
+    Args:
+        sizes: of the vocabulary
+        characters: makes vectors of characters; None for words alone
+        word_dim: size of a trained linear map of the word's row; None for the row itself
+        word_bias: whether that map has a bias
+        joined_dim: size of a trained linear map of both together; None for both side by side
+        highway_layers: after that
+        dropout: rate on word rows and on the result of joining
+
+    Shape:
+        rows: [forms] int64
+        characters: [forms, chars] int64, 0 at padding
+        result: [forms, dim]
+    """
+
+    def __init__(
+        self,
+        sizes: VocabularySizes,
+        *,
+        characters: CharacterConvolution | None,
+        word_dim: int | None = None,
+        word_bias: bool = True,
+        joined_dim: int | None = None,
+        highway_layers: int = 2,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.words = WordRows(sizes)
+        self.projection = (
+            nn.Linear(sizes.word_dim, word_dim, bias=word_bias) if word_dim else nn.Identity()
+        )
+        self.characters = characters
+        dim = word_dim or sizes.word_dim
+        if characters is not None:
+            dim += characters.size
+        self.joined = nn.Linear(dim, joined_dim, bias=False) if joined_dim else nn.Identity()
+        self.dropout = Dropout(dropout)
+        self.dim = joined_dim or dim
+        self.highway = Highway(self.dim, highway_layers)
+
+    def forward(self, rows: Tensor, characters: Tensor) -> Tensor:
+        vectors = self.projection(self.dropout(self.words(rows)))
+        if self.characters is not None:
+            vectors = torch.cat([vectors, self.characters(characters)], dim=1)
+        return self.highway(self.dropout(self.joined(vectors)))

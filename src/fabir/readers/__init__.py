@@ -6,7 +6,11 @@ from typing import Any
 from torch import nn
 
 from fabir.errors import InputError
+from fabir.readers.a3 import A3, A3Config
+from fabir.readers.bidaf import Bidaf, BidafConfig
 from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.readers.qanet import Qanet, QanetConfig
+from fabir.readers.rnet import Rnet, RnetConfig
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,10 @@ class Registered:
 
 READERS = {
     "fabir": Registered(FabirConfig, Fabir),
+    "bidaf": Registered(BidafConfig, Bidaf),
+    "rnet": Registered(RnetConfig, Rnet),
+    "a3": Registered(A3Config, A3),
+    "qanet": Registered(QanetConfig, Qanet),
 }
 
 

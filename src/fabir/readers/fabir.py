@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from fabir.data.batches import Batch
 from fabir.layers.attention import AttentionWeights, Projection
 from fabir.layers.dropout import Dropout
-from fabir.layers.embedding import CharacterConvolution, Highway, VocabularySizes, WordRows
+from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
 from fabir.layers.pointer import ConvolutionSelector, LinearSelector, SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
@@ -98,36 +98,6 @@ class FabirConfig:
         if not 0 <= rate < 1:  # an even power would hide it
             raise ValueError(f"a dropout rate must be at least 0 and below 1, got {rate}")
         return 1 - (1 - rate) ** self.dropout_amplification
-
-
-class Embedding(nn.Module):
-    """A vector for each distinct word form (FABIR eq. 8).
-
-    Shape:
-        result: [forms, input_dim]
-    """
-
-    def __init__(self, config: FabirConfig, sizes: VocabularySizes) -> None:
-        super().__init__()
-        self.words = WordRows(sizes)
-        self.projection = (
-            nn.Linear(sizes.word_dim, sizes.word_dim) if config.word_projection else nn.Identity()
-        )
-        if config.characters:
-            self.characters = CharacterConvolution(
-                sizes.characters,
-                config.character_dim,
-                config.character_filters,
-                config.character_width,
-                config.dropout_characters,
-            )
-        self.highway = Highway(config.input_dim(sizes.word_dim), config.highway_layers)
-
-    def forward(self, batch: Batch) -> Tensor:
-        vectors = self.projection(self.words(batch.words))
-        if hasattr(self, "characters"):
-            vectors = torch.cat([vectors, self.characters(batch.characters)], dim=1)
-        return self.highway(vectors)
 
 
 class Stream(nn.Module):
@@ -382,7 +352,20 @@ class Fabir(nn.Module):
             raise ValueError("selectors in different layers need at least 2 layers")
         if config.layer_type == "switching" and config.layers % 2 == 0:
             raise ValueError("switching layers need an odd number: the last one reads the passage")
-        self.embedding = Embedding(config, sizes)
+        self.embedding = Embedding(
+            sizes,
+            characters=CharacterConvolution(
+                sizes.characters,
+                config.character_dim,
+                [config.character_filters],
+                [config.character_width],
+                dropout=config.dropout_characters,
+            )
+            if config.characters
+            else None,
+            word_dim=sizes.word_dim if config.word_projection else None,
+            highway_layers=config.highway_layers,
+        )
         amplified = config.amplified(config.dropout_input)
         self.input_dropout = Dropout(
             amplified if config.reduction == "layer" else config.dropout_input
@@ -398,7 +381,8 @@ class Fabir(nn.Module):
 
     def forward(self, batch: Batch) -> SpanLogits:
         # The residual stream has the precision of the weights, also under autocast.
-        forms = self.embedding(batch).to(self.embedding.words.trained.dtype)
+        forms = self.embedding(batch.words, batch.characters)
+        forms = forms.to(self.embedding.words.trained.dtype)
         passage_mask = (batch.passage > 0)[..., None]
         question_mask = (batch.question > 0)[..., None]
         passage = self.input_dropout(forms[batch.passage]) * passage_mask
@@ -440,7 +424,7 @@ class Fabir(nn.Module):
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
-            elif name.endswith("output.weight") or name.endswith("characters.linear.weight"):
+            elif name.endswith("output.weight") or name.endswith("characters.linears.0.weight"):
                 nn.init.xavier_uniform_(parameter)
             elif name.endswith("kernel"):
                 heads, _, width = parameter.shape

@@ -1,0 +1,221 @@
+"""What passage and question words tell each other: similarities and the attention built on them.
+
+Masks are [batch, length, 1], True on real tokens. Here a map is [batch, passage, question].
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from fabir.layers.dropout import Dropout
+
+_CELLS = 1 << 23  # numbers of one part of an additive attention
+_FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every precision
+
+
+class Trilinear(nn.Module):
+    """`w . [p; q; p * q]` for every pair of words (Seo et al. 2017 eq. 1, Yu et al. 2018).
+
+    Shape:
+        passage: [batch, passage, dim]
+        question: [batch, question, dim]
+        result: [batch, passage, question]
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.passage = nn.Linear(dim, 1)
+        self.question = nn.Linear(dim, 1, bias=False)
+        self.both = nn.Parameter(torch.empty(dim))
+        nn.init.normal_(self.both, std=(1 / dim) ** 0.5)
+
+    def forward(self, passage: Tensor, question: Tensor) -> Tensor:
+        product = torch.bmm(passage * self.both.to(passage.dtype), question.transpose(1, 2))
+        return product + self.passage(passage) + self.question(question).transpose(1, 2)
+
+
+def over_question(logits: Tensor, question_mask: Tensor) -> Tensor:
+    """Each passage word's weights over the question: softmax along the rows of a map."""
+    bias = (question_mask.transpose(1, 2).to(logits.dtype) - 1) * _FAR
+    return (logits + bias).softmax(dim=2)
+
+
+def over_passage(logits: Tensor, passage_mask: Tensor) -> Tensor:
+    """Each question word's weights over the passage: softmax along the columns of a map."""
+    bias = (passage_mask.to(logits.dtype) - 1) * _FAR
+    return (logits + bias).softmax(dim=1)
+
+
+class Fusion(nn.Module):
+    """Reads passage and question together, and says how many features a passage word then has.
+
+    Shape:
+        passage, question: [batch, length, dim] and masks [batch, length, 1]
+        result: [batch, passage, size]
+    """
+
+    size: int
+
+
+class AttentionFlow(Fusion):
+    """Attention both ways on trilinear similarities, joined as `[p; a; p * a; p * b]`.
+
+    `a` is what a passage word gathers from the question. `b` is, for "strongest", one vector: the
+    passage words that have the strongest match (Seo et al. 2017, eqs. 2 to 4); for "through",
+    what it gathers from the passage by way of the question (Yu et al. 2018, after Xiong et al.).
+
+    Args:
+        dim: features of both texts
+        backwards: how `b` is made
+        dropout: rate on what the similarities are computed from
+
+    Shape:
+        passage: [batch, passage, dim]
+        question: [batch, question, dim]
+        result: [batch, passage, 4 * dim]
+    """
+
+    def __init__(
+        self, dim: int, backwards: Literal["strongest", "through"], dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.size = 4 * dim
+        self.similarity = Trilinear(dim)
+        self.backwards = backwards
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        logits = self.similarity(self.dropout(passage), self.dropout(question))
+        forth = over_question(logits, question_mask)
+        if self.backwards == "strongest":
+            bias = (question_mask.transpose(1, 2).to(logits.dtype) - 1) * _FAR
+            strongest = (logits + bias).amax(dim=2, keepdim=True)
+            back = over_passage(strongest, passage_mask)
+            gathered = torch.bmm(back.transpose(1, 2), passage)
+        else:
+            back = over_passage(logits, passage_mask)
+            gathered = torch.bmm(forth, torch.bmm(back.transpose(1, 2), passage))
+        return joined(passage, torch.bmm(forth, question), gathered)
+
+
+def joined(passage: Tensor, forth: Tensor, back: Tensor) -> Tensor:
+    """`[p; a; p * a; p * b]` of vectors a = `forth` and b = `back` (b may be one for all words)."""
+    return torch.cat([passage, forth, passage * forth, passage * back], dim=2)
+
+
+class Coattention(nn.Module):
+    """Coattention (A3 section 3.1, after Xiong et al. 2017), before its recurrent encoder.
+
+    Args:
+        dim: features of both texts
+        sentinels: beside which texts a learned word stands that may be attended to instead of
+            all the others: "none", "separate" ones, or a "common" one
+        sentinel_place: the sentinels stand "before" the texts or "after" them
+        sentinel_spread: standard deviation of the sentinels at the start
+        project: `tanh(W q + b)` of the question first
+
+    Shape:
+        passage: [batch, passage, dim]
+        question: [batch, question, dim]
+        result: [batch, passage, 2 * dim], the second-level and the first-level outputs
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        sentinels: Literal["none", "separate", "common"] = "none",
+        sentinel_place: Literal["before", "after"] = "before",
+        sentinel_spread: float = 1.0,
+        project: bool = True,
+    ) -> None:
+        super().__init__()
+        self.projection = nn.Linear(dim, dim) if project else None
+        self.place = sentinel_place
+        count = {"none": 0, "separate": 2, "common": 1}[sentinels]
+        self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None
+
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        if self.projection is not None:
+            question = self.projection(question).tanh()
+        words = slice(None)
+        if self.sentinels is not None:
+            words = slice(1, None) if self.place == "before" else slice(-1)
+            passage, passage_mask = self._beside(self.sentinels[0], passage, passage_mask)
+            question, question_mask = self._beside(self.sentinels[-1], question, question_mask)
+        logits = torch.bmm(passage, question.transpose(1, 2))
+        back = torch.bmm(over_passage(logits, passage_mask).transpose(1, 2), passage)
+        forth = over_question(logits[:, words], question_mask)
+        return torch.bmm(forth, torch.cat([back, question], dim=2))
+
+    def _beside(self, sentinel: Tensor, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The text with its sentinel, one place longer. After the padding is after the text."""
+        one = sentinel.to(x.dtype).expand(len(x), 1, -1)
+        real = mask.new_ones(len(x), 1, 1)
+        pair = [(one, real), (x, mask)] if self.place == "before" else [(x, mask), (one, real)]
+        return torch.cat([p[0] for p in pair], dim=1), torch.cat([p[1] for p in pair], dim=1)
+
+
+class AdditiveAttention(nn.Module):
+    """`v . tanh(W_s s + W_x x)` of words s with vectors x (the ladder's eqs. 3 to 5).
+
+    Args:
+        words: features of the words attended to
+        query: features of the vectors that attend
+        hidden: size of the common space
+
+    Shape:
+        words: [batch, words, features]
+        query: [batch, queries, features]
+        mask: [batch, words, 1]
+    """
+
+    def __init__(self, words: int, query: int, hidden: int) -> None:
+        super().__init__()
+        self.words = nn.Linear(words, hidden, bias=False)
+        self.query = nn.Linear(query, hidden, bias=False)
+        self.v = nn.Linear(hidden, 1, bias=False)
+
+    def logits(self, words: Tensor, query: Tensor) -> Tensor:
+        """Shape: result [batch, queries, words]."""
+        together = self.words(words)[:, None] + self.query(query)[:, :, None]
+        return self.v(together.tanh()).squeeze(3)
+
+    def forward(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
+        """What each query gathers: [batch, queries, features of the words].
+
+        The tanh is of [batch, queries, words, hidden]: queries go in parts that fit in memory,
+        and training computes each part again instead of keeping it.
+        """
+        cells = len(query) * words.shape[1] * self.v.in_features
+        parts = query.split(max(1, _CELLS // max(1, cells)), dim=1)
+        if torch.is_grad_enabled() and len(parts) > 1:
+            gathered = [
+                checkpoint(self._gather, words, x, mask, use_reentrant=False) for x in parts
+            ]
+        else:
+            gathered = [self._gather(words, x, mask) for x in parts]
+        return torch.cat(gathered, dim=1)
+
+    def _gather(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
+        return torch.bmm(over_question(self.logits(words, query), mask), words)
+
+
+class Gate(nn.Module):
+    """`sigmoid(W x) * x` (the ladder's section 3, R-Net's gated attention).
+
+    Shape: x [..., dim] -> [..., dim]
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(dim, dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x).sigmoid() * x

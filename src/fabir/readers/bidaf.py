@@ -1,0 +1,166 @@
+"""BiDAF: Bidirectional Attention Flow (Seo et al. 2017, arXiv 1611.01603).
+
+Also the baseline of Stanford's CS224N, which has its name: `bidaf-cs224n.yaml` says how it differs.
+The ladder to R-Net and A3 put other attention and output layers into this network.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from fabir.data.batches import Batch
+from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
+from fabir.layers.fusion import AttentionFlow, Fusion
+from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.layers.recurrent import Bidirectional, Cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class BidafConfig:
+    """The published sizes.
+
+    Args:
+        characters: embed characters too
+        character_dim: features of a character
+        character_filters: size of a word's character-level vector
+        character_widths: characters that filters see; filters are shared out over widths
+        character_margin: padding before a word that filters may begin with
+        character_activation: after the maximum over a word
+        word_dim: size of a linear map of word rows; 0 for the rows themselves
+        joined_dim: size of a linear map of word and characters together; 0 for side by side
+        highway_layers: highway layers after that
+        hidden: features of each direction of every recurrent layer
+        cell: of the recurrent layers
+        backwards: what passage words gather from the passage: the words of the "strongest" match,
+            or each by way of the question ("through", CS224N)
+        modelling_layers: recurrent layers after attention
+        end: what the last recurrent layer reads: the "modelled" passage (the paper), or also the
+            attended one and where the "start" is (the authors' program)
+        dropout: on the input of every layer
+    """
+
+    characters: bool = True
+    character_dim: int = 8
+    character_filters: int = 100
+    character_widths: tuple[int, ...] = (5,)
+    character_margin: int = 0
+    character_activation: Literal["tanh", "relu", "none"] = "relu"
+    word_dim: int = 0
+    joined_dim: int = 0
+    highway_layers: int = 2
+    hidden: int = 100
+    cell: Cell = "lstm"
+    backwards: Literal["strongest", "through"] = "strongest"
+    modelling_layers: int = 2
+    end: Literal["modelled", "start"] = "start"
+    dropout: float = 0.2
+
+
+class Bidaf(nn.Module):
+    """The whole reader; `make_attention` and `make_output` are what its descendants replace.
+
+    Shape:
+        batch: see `fabir.data.batches.Batch`
+        result: SpanLogits of [batch, passage]
+    """
+
+    def __init__(self, config: BidafConfig, sizes: VocabularySizes) -> None:
+        super().__init__()
+        two = 2 * config.hidden
+        self.embedding = _embedding(config, sizes)
+        self.dropout = Dropout(config.dropout)
+        self.context = Bidirectional(self.embedding.dim, config.hidden, config.cell)
+        self.attention = self.make_attention(config)
+        sizes_in = [self.attention.size, *[two] * config.modelling_layers]
+        self.modelling = nn.ModuleList(
+            Bidirectional(size, config.hidden, config.cell) for size in sizes_in[:-1]
+        )
+        self.output = self.make_output(config, self.attention.size, sizes_in[-1])
+
+    def make_attention(self, config: BidafConfig) -> Fusion:
+        """What reads passage and question [batch, length, 2 * hidden]; `size` features come out."""
+        return AttentionFlow(2 * config.hidden, config.backwards)
+
+    def make_output(self, config: BidafConfig, attended: int, modelled: int) -> nn.Module:
+        """What turns the attended and the modelled passage into logits."""
+        return RecurrentOutput(attended, modelled, config)
+
+    def forward(self, batch: Batch) -> SpanLogits:
+        forms = self.embedding(batch.words, batch.characters)
+        real = batch.passage > 0
+        passage_mask, question_mask = real[..., None], (batch.question > 0)[..., None]
+        passage = self.context(self.dropout(forms[batch.passage]), passage_mask)
+        question = self.context(self.dropout(forms[batch.question]), question_mask)
+        passage, question = self.dropout(passage), self.dropout(question)
+        attended = self.attention(passage, question, passage_mask, question_mask)
+        modelled = attended
+        for layer in self.modelling:
+            modelled = layer(self.dropout(modelled), passage_mask)
+        start, end = self.output(attended, modelled, question, passage_mask, question_mask)
+        return SpanLogits(mask_logits(start, real), mask_logits(end, real))
+
+
+class RecurrentOutput(nn.Module):
+    """The start from attended and modelled words, the end after one more recurrent layer
+    (Seo et al. 2017, output layer)."""
+
+    def __init__(self, attended: int, modelled: int, config: BidafConfig) -> None:
+        super().__init__()
+        self.reads_start = config.end == "start"
+        inputs = attended + 3 * modelled if self.reads_start else modelled
+        self.layer = Bidirectional(inputs, config.hidden, config.cell)
+        self.start = nn.Linear(attended + modelled, 1)
+        self.end = nn.Linear(attended + 2 * config.hidden, 1)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self,
+        attended: Tensor,
+        modelled: Tensor,
+        question: Tensor,
+        passage_mask: Tensor,
+        question_mask: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Shape:
+        attended, modelled: [batch, passage, features]
+        question: [batch, question, features], not used
+        result: start and end logits [batch, passage]
+        """
+        start = self.start(self.dropout(torch.cat([attended, modelled], dim=2)))
+        last = modelled
+        if self.reads_start:
+            weights = torch.where(passage_mask, start.float(), -1e30).softmax(dim=1)
+            chosen = (weights * modelled).sum(dim=1, keepdim=True).to(modelled.dtype)
+            last = [attended, modelled, chosen.expand_as(modelled), modelled * chosen]
+            last = torch.cat(last, dim=2)
+        last = self.layer(self.dropout(last), passage_mask)
+        end = self.end(self.dropout(torch.cat([attended, last], dim=2)))
+        return start.squeeze(2), end.squeeze(2)
+
+
+def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
+    characters = None
+    if config.characters:
+        widths = config.character_widths
+        each = config.character_filters // len(widths)
+        filters = [each] * (len(widths) - 1)
+        characters = CharacterConvolution(
+            sizes.characters,
+            config.character_dim,
+            [*filters, config.character_filters - sum(filters)],
+            widths,
+            activation=config.character_activation,
+            margin=config.character_margin,
+            dropout=config.dropout,
+        )
+    return Embedding(
+        sizes,
+        characters=characters,
+        word_dim=config.word_dim or None,
+        word_bias=False,
+        joined_dim=config.joined_dim or None,
+        highway_layers=config.highway_layers,
+    )

@@ -1,0 +1,211 @@
+"""QANet: convolution and self-attention (Yu et al. 2018, arXiv 1804.09541).
+
+Blocks of separable convolutions, self-attention and feed-forward; attention both ways between
+passage and question; the same seven blocks passed through three times; start and end.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from fabir.data.batches import Batch
+from fabir.layers.attention import AttentionWeights, Projection
+from fabir.layers.convolution import Convolution, SeparableConvolution
+from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
+from fabir.layers.feedforward import FeedForward
+from fabir.layers.fusion import AttentionFlow
+from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.layers.position import trigonometric_positions
+
+
+@dataclass(frozen=True, kw_only=True)
+class QanetConfig:
+    """The published sizes.
+
+    Args:
+        character_dim: features of a character
+        character_filters: size of a word's character-level vector
+        character_width: characters a filter sees
+        highway_layers: highway layers after word and characters are joined
+        model_dim: features of a word in all blocks, even
+        heads: of self-attention
+        convolutions: convolutions of the encoder block; 0 together with `model_convolutions` is
+            "- convolution in encoders"
+        width: words that they see
+        model_convolutions: convolutions of a model block
+        model_width: words that they see
+        model_blocks: blocks that the three passes share
+        self_attention: "- self-attention in encoders" when false
+        separable: "replace sep convolution with normal convolution" when false
+        dropout: between layers and on word rows
+        dropout_characters: on character embeddings
+        layer_dropout: share of sublayers left out in training, rising to this at a stack's end
+    """
+
+    character_dim: int = 200
+    character_filters: int = 200
+    character_width: int = 5
+    highway_layers: int = 2
+    model_dim: int = 128
+    heads: int = 8
+    convolutions: int = 4
+    width: int = 7
+    model_convolutions: int = 2
+    model_width: int = 5
+    model_blocks: int = 7
+    self_attention: bool = True
+    separable: bool = True
+    dropout: float = 0.1
+    dropout_characters: float = 0.05
+    layer_dropout: float = 0.1
+
+
+class Qanet(nn.Module):
+    """The whole reader.
+
+    Shape:
+        batch: see `fabir.data.batches.Batch`
+        result: SpanLogits of [batch, passage]
+    """
+
+    def __init__(self, config: QanetConfig, sizes: VocabularySizes) -> None:
+        super().__init__()
+        dim = config.model_dim
+        self.embedding = Embedding(
+            sizes,
+            characters=CharacterConvolution(
+                sizes.characters,
+                config.character_dim,
+                [config.character_filters],
+                [config.character_width],
+                activation="relu",
+                dropout=config.dropout_characters,
+            ),
+            highway_layers=config.highway_layers,
+            dropout=config.dropout,
+        )
+        self.narrow = nn.Linear(self.embedding.dim, dim)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Stack(1, config.convolutions, config.width, config)
+        self.attention = AttentionFlow(dim, "through", config.dropout)
+        self.fuse = nn.Linear(self.attention.size, dim)
+        self.model = Stack(
+            config.model_blocks, config.model_convolutions, config.model_width, config
+        )
+        self.start = nn.Linear(2 * dim, 1)
+        self.end = nn.Linear(2 * dim, 1)
+
+    def forward(self, batch: Batch) -> SpanLogits:
+        forms = self.dropout(self.narrow(self.embedding(batch.words, batch.characters)))
+        real = batch.passage > 0
+        passage_mask, question_mask = real[..., None], (batch.question > 0)[..., None]
+        passage = self.encoder(forms[batch.passage], passage_mask)
+        question = self.encoder(forms[batch.question], question_mask)
+        attended = self.attention(passage, question, passage_mask, question_mask)
+        model = self.fuse(self.dropout(attended))
+        passes = []
+        for _ in range(3):
+            model = self.model(self.dropout(model), passage_mask)
+            passes.append(model)
+        start = self.start(torch.cat([passes[0], passes[1]], dim=2)).squeeze(2)
+        end = self.end(torch.cat([passes[0], passes[2]], dim=2)).squeeze(2)
+        return SpanLogits(mask_logits(start, real), mask_logits(end, real))
+
+
+class Stack(nn.Module):
+    """Encoder blocks one after another.
+
+    Shape:
+        x: [batch, length, model_dim], its mask [batch, length, 1]
+        result: [batch, length, model_dim]
+    """
+
+    def __init__(self, blocks: int, convolutions: int, width: int, config: QanetConfig) -> None:
+        super().__init__()
+        made = [Block(convolutions, width, config) for _ in range(blocks)]
+        self.blocks = nn.ModuleList(made)
+        self.norm = nn.LayerNorm(config.model_dim)
+        sublayers = [layer for block in made for layer in block.layers()]
+        for number, sublayer in enumerate(sublayers, 1):
+            sublayer.skipped = config.layer_dropout * number / len(sublayers)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+class Block(nn.Module):
+    """Positions, convolutions, self-attention, feed-forward (Figure 1)."""
+
+    def __init__(self, convolutions: int, width: int, config: QanetConfig) -> None:
+        super().__init__()
+        dim = config.model_dim
+        make = SeparableConvolution if config.separable else _convolution
+        layers: list[nn.Module] = [_Convolved(make(dim, width)) for _ in range(convolutions)]
+        if config.self_attention:
+            layers.append(_SelfAttention(dim, config.heads))
+        layers.append(_FedForward(FeedForward(dim, dim)))
+        self.sublayers = nn.ModuleList(Sublayer(layer, dim, config.dropout) for layer in layers)
+
+    def layers(self) -> list["Sublayer"]:
+        return [layer for layer in self.sublayers if isinstance(layer, Sublayer)]
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        x = x + trigonometric_positions(x.shape[1], x.shape[2], first=0, device=x.device)
+        for sublayer in self.sublayers:
+            x = sublayer(x, mask)
+        return x
+
+
+class Sublayer(nn.Module):
+    """`x + dropout(layer(norm(x)))`, left out for some texts in training (stochastic depth)."""
+
+    def __init__(self, layer: nn.Module, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.layer = layer
+        self.dropout = Dropout(dropout)
+        self.skipped = 0.0
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        change = self.dropout(self.layer(self.norm(x), mask))
+        if self.training and self.dropout.enabled and self.skipped:
+            # Whole texts, not whole batches: every process then has a gradient of every weight.
+            kept = torch.rand(len(x), 1, 1).to(x.device) >= self.skipped
+            change = change * kept / (1 - self.skipped)
+        return x + change
+
+
+class _Convolved(nn.Module):
+    def __init__(self, convolution: nn.Module) -> None:
+        super().__init__()
+        self.convolution = convolution
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.convolution(x * mask).relu()
+
+
+class _SelfAttention(nn.Module):
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.weights = AttentionWeights(dim, heads, width=0)
+        self.words = Projection(dim, heads)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.words(self.weights(x, x, mask, mask), x, mask)
+
+
+class _FedForward(nn.Module):
+    def __init__(self, layer: FeedForward) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+def _convolution(dim: int, width: int) -> Convolution:
+    return Convolution(dim, dim, width)

@@ -1,0 +1,187 @@
+"""The ladder from BiDAF to R-Net (Anderson 2019, "Variants of Attention for Neural Question
+Answering"): R-Net's attention, gates, self-attention and output, one after another, in BiDAF.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from fabir.layers.embedding import VocabularySizes
+from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, over_question
+from fabir.layers.recurrent import Bidirectional, Cell, reorder, reversed_order
+from fabir.readers.bidaf import Bidaf, BidafConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class RnetConfig(BidafConfig):
+    """The last rung; each field of ours takes one of them away.
+
+    The self-attention layer stands where the first of BiDAF's two modelling layers was: the paper
+    calls it "a strictly more expressive version of the modeling layer".
+
+    Args:
+        attention: BiDAF's "flow", or R-Net's "recurrent" attention (eq. 6)
+        gated: gates on the input of R-Net's recurrent layers
+        self_attention: R-Net's self-attention layer (eq. 7) after the attention layer
+        pointer: BiDAF's "layers", or R-Net's "question" pointer, started by the pooled question
+    """
+
+    character_dim: int = 20
+    cell: Cell = "gru"
+    modelling_layers: int = 1
+    end: Literal["modelled", "start"] = "modelled"
+    attention: Literal["flow", "recurrent"] = "recurrent"
+    gated: bool = True
+    self_attention: bool = True
+    pointer: Literal["layers", "question"] = "question"
+
+
+class Rnet(Bidaf):
+    """The whole reader: see `Bidaf`."""
+
+    def __init__(self, config: RnetConfig, sizes: VocabularySizes) -> None:
+        if config.cell != "gru":
+            raise ValueError("the ladder to R-Net is made of GRU cells: cell must be 'gru'")
+        super().__init__(config, sizes)
+
+    def make_attention(self, config: RnetConfig) -> Fusion:
+        return RnetAttention(config, super().make_attention(config))
+
+    def make_output(self, config: RnetConfig, attended: int, modelled: int) -> nn.Module:
+        if config.pointer == "layers":
+            return super().make_output(config, attended, modelled)
+        return QuestionPointer(modelled, 2 * config.hidden, config.hidden)
+
+
+class RnetAttention(Fusion):
+    """The attention layer and, if asked for, the self-attention layer above it.
+
+    Shape:
+        passage, question: [batch, length, 2 * hidden] and masks [batch, length, 1]
+        result: [batch, passage, size]
+    """
+
+    def __init__(self, config: RnetConfig, flow: Fusion) -> None:
+        super().__init__()
+        two = 2 * config.hidden
+        self.words = flow
+        self.size = flow.size
+        if config.attention == "recurrent":
+            self.words = RecurrentAttention(two, config.hidden, config.gated)
+            self.size = two
+        self.itself = None
+        if config.self_attention:
+            self.itself = SelfAttention(self.size, config.hidden, config.gated)
+            self.size = two
+
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        attended = self.words(passage, question, passage_mask, question_mask)
+        return attended if self.itself is None else self.itself(attended, passage_mask)
+
+
+class RecurrentAttention(nn.Module):
+    """A GRU over the passage that attends to the question at each step (eq. 6), both ways.
+
+    Args:
+        dim: features of both texts
+        hidden: features of each direction
+        gated: a gate on what the GRU reads
+    """
+
+    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
+        super().__init__()
+        self.forwards = AttentiveGru(dim, hidden, gated)
+        self.backwards = AttentiveGru(dim, hidden, gated)
+
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        """Shape: see `RnetAttention`; zeros at padding."""
+        order = reversed_order(passage_mask)
+        right = self.forwards(passage, question, question_mask)
+        left = self.backwards(reorder(passage, order), question, question_mask)
+        return torch.cat([right, reorder(left, order)], dim=2) * passage_mask
+
+
+class AttentiveGru(nn.Module):
+    """One direction: `v_t = GRU(v_(t-1), gate([p_t; att(question, [p_t; v_(t-1)])]))`.
+
+    Shape:
+        passage: [batch, passage, dim]
+        question: [batch, question, dim], its mask [batch, question, 1]
+        result: [batch, passage, hidden]
+    """
+
+    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
+        super().__init__()
+        self.words = nn.Linear(dim, hidden, bias=False)
+        self.passage = nn.Linear(dim, hidden, bias=False)
+        self.state = nn.Linear(hidden, hidden, bias=False)
+        self.v = nn.Linear(hidden, 1, bias=False)
+        self.gate = Gate(2 * dim) if gated else nn.Identity()
+        self.cell = nn.GRUCell(2 * dim, hidden)
+
+    def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
+        prepared, attending = self.words(question), self.passage(passage)
+        state = passage.new_zeros(len(passage), self.cell.hidden_size)
+        states = []
+        for word, query in zip(passage.unbind(1), attending.unbind(1), strict=True):
+            together = prepared + (query + self.state(state))[:, None]
+            weights = over_question(self.v(together.tanh()).transpose(1, 2), question_mask)
+            gathered = torch.bmm(weights, question).squeeze(1)
+            state = self.cell(self.gate(torch.cat([word, gathered], dim=1)), state)
+            states.append(state)
+        return torch.stack(states, dim=1)
+
+
+class SelfAttention(nn.Module):
+    """Every word attends to all words of the passage, then a GRU both ways (eq. 7)."""
+
+    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
+        super().__init__()
+        self.attention = AdditiveAttention(dim, dim, hidden)
+        self.gate = Gate(2 * dim) if gated else nn.Identity()
+        self.layer = Bidirectional(2 * dim, hidden, "gru")
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Shape: x [batch, passage, dim] -> [batch, passage, 2 * hidden]."""
+        gathered = self.attention(x, x, mask)
+        return self.layer(self.gate(torch.cat([x, gathered], dim=2)), mask)
+
+
+class QuestionPointer(nn.Module):
+    """R-Net's output: a pointer over two steps that begins with the pooled question.
+
+    Args:
+        dim: features of the passage it points into
+        question: features of the question
+        hidden: size of the space that words and pointer are compared in
+    """
+
+    def __init__(self, dim: int, question: int, hidden: int) -> None:
+        super().__init__()
+        self.seed = nn.Parameter(torch.randn(question) * question**-0.5)
+        self.pooling = AdditiveAttention(question, question, hidden)
+        self.pointing = AdditiveAttention(dim, question, hidden)
+        self.cell = nn.GRUCell(dim, question)
+
+    def forward(
+        self,
+        attended: Tensor,
+        modelled: Tensor,
+        question: Tensor,
+        passage_mask: Tensor,
+        question_mask: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Shape: see `fabir.readers.bidaf.RecurrentOutput`; `attended` is not used."""
+        seed = self.seed.to(question.dtype).expand(len(question), 1, -1)
+        state = self.pooling(question, seed, question_mask)
+        start = self.pointing.logits(modelled, state)
+        chosen = torch.bmm(over_question(start, passage_mask), modelled)
+        state = self.cell(chosen.squeeze(1), state.squeeze(1))
+        end = self.pointing.logits(modelled, state[:, None])
+        return start.squeeze(1), end.squeeze(1)

@@ -1,0 +1,122 @@
+"""Attention between passage and question against loops over positions."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from fabir.layers import fusion
+from fabir.layers.fusion import AdditiveAttention, AttentionFlow, Coattention, Gate
+
+LENGTHS = [(5, 3), (4, 2), (1, 1)]  # of passage and question
+DIM = 6
+
+
+@pytest.fixture
+def texts() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Padded passages and questions with noise at the padding, and their masks."""
+    torch.manual_seed(0)
+    masks = [
+        torch.arange(max(row[side] for row in LENGTHS) + 1)[None, :, None]
+        < torch.tensor([row[side] for row in LENGTHS])[:, None, None]
+        for side in (0, 1)
+    ]
+    passage, question = (torch.randn(len(LENGTHS), mask.shape[1], DIM) for mask in masks)
+    return passage, question, masks[0], masks[1]
+
+
+def weighted(weights: Tensor, vectors: list[Tensor]) -> Tensor:
+    return sum((w * v for w, v in zip(weights, vectors, strict=True)), torch.zeros(DIM))
+
+
+@pytest.mark.parametrize("backwards", ["strongest", "through"])
+def test_attention_flow(texts: tuple[Tensor, ...], backwards: str) -> None:
+    layer = AttentionFlow(DIM, backwards)  # pyright: ignore[reportArgumentType]
+    similar = layer.similarity
+    result = layer(*texts)
+    assert result.shape == (len(LENGTHS), texts[0].shape[1], layer.size)
+    w = torch.cat([similar.passage.weight[0], similar.question.weight[0], similar.both])
+    for row, (words, asked) in enumerate(LENGTHS):
+        passage, question = list(texts[0][row, :words]), list(texts[1][row, :asked])
+        logits = torch.stack(
+            [
+                torch.stack(
+                    [w @ torch.cat([p, q, p * q]) + similar.passage.bias[0] for q in question]
+                )
+                for p in passage
+            ]
+        )
+        forth = [weighted(line.softmax(0), question) for line in logits]
+        if backwards == "strongest":
+            back = [weighted(logits.amax(1).softmax(0), passage)] * words
+        else:
+            read = [weighted(logits[:, j].softmax(0), passage) for j in range(asked)]
+            back = [weighted(line.softmax(0), read) for line in logits]
+        expected = [
+            torch.cat([p, a, p * a, p * b]) for p, a, b in zip(passage, forth, back, strict=True)
+        ]
+        torch.testing.assert_close(result[row, :words], torch.stack(expected), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("sentinels", ["none", "separate", "common"])
+@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("project", [True, False])
+def test_coattention(texts: tuple[Tensor, ...], sentinels: str, place: str, project: bool) -> None:
+    layer = Coattention(
+        DIM,
+        sentinels=sentinels,  # pyright: ignore[reportArgumentType]
+        sentinel_place=place,  # pyright: ignore[reportArgumentType]
+        project=project,
+    )
+    result = layer(*texts)
+    assert result.shape == (len(LENGTHS), texts[0].shape[1], 2 * DIM)
+    for row, (words, asked) in enumerate(LENGTHS):
+        passage, question = list(texts[0][row, :words]), list(texts[1][row, :asked])
+        if layer.projection is not None:
+            question = [layer.projection(q).tanh() for q in question]
+        own = passage
+        if layer.sentinels is not None:
+            assert len(layer.sentinels) == (1 if sentinels == "common" else 2)
+            passage = [*passage, layer.sentinels[0]]
+            question = [*question, layer.sentinels[-1]]
+        read = [
+            weighted(torch.stack([p @ q for p in passage]).softmax(0), passage) for q in question
+        ]
+        for position, p in enumerate(own):
+            weights = torch.stack([p @ q for q in question]).softmax(0)
+            expected = torch.cat([weighted(weights, read), weighted(weights, question)])
+            torch.testing.assert_close(result[row, position], expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("cells", [1 << 20, 40])
+def test_additive_attention(
+    texts: tuple[Tensor, ...], monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    monkeypatch.setattr(fusion, "_CELLS", cells)  # 40: one query at a time
+    passage, question, _, mask = texts
+    layer = AdditiveAttention(DIM, DIM, 4)
+    result = layer(question, passage, mask)
+    for row, (words, asked) in enumerate(LENGTHS):
+        for p, found in zip(passage[row, :words], result[row], strict=False):
+            together = (layer.words(question[row, :asked]) + layer.query(p)).tanh()
+            weights = layer.v(together)[:, 0].softmax(0)
+            expected = weighted(weights, list(question[row, :asked]))
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def test_additive_attention_in_parts_has_the_same_gradient(
+    texts: tuple[Tensor, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passage, question, _, mask = texts
+    layer = AdditiveAttention(DIM, DIM, 4)
+    gradients = []
+    for cells in (1 << 20, 40):
+        monkeypatch.setattr(fusion, "_CELLS", cells)
+        loss = layer(question, passage, mask).square().sum()
+        gradients.append(torch.autograd.grad(loss, list(layer.parameters())))
+    for whole, parts in zip(*gradients, strict=True):
+        torch.testing.assert_close(whole, parts)
+
+
+def test_gate() -> None:
+    gate, x = Gate(3), torch.randn(2, 3)
+    torch.testing.assert_close(gate(x), x / (1 + torch.exp(-x @ gate.linear.weight.T)))

@@ -1,0 +1,48 @@
+"""The recurrent brick against packed sequences."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from fabir.layers.recurrent import Bidirectional, Cell, reorder, reversed_order
+
+
+def packed(layer: Bidirectional, cell: Cell, x: Tensor, lengths: list[int]) -> Tensor:
+    """PyTorch's own bidirectional network with the same weights, over packed sequences."""
+    make = {"lstm": nn.LSTM, "gru": nn.GRU}[cell]
+    both = make(x.shape[2], layer.forwards.hidden_size, batch_first=True, bidirectional=True)
+    back = {f"{name}_reverse": value for name, value in layer.backwards.state_dict().items()}
+    weights = layer.forwards.state_dict() | back
+    both.load_state_dict(weights)
+    sequence = pack_padded_sequence(
+        x, torch.tensor(lengths), batch_first=True, enforce_sorted=False
+    )
+    return pad_packed_sequence(both(sequence)[0], batch_first=True, total_length=x.shape[1])[0]
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4), more=st.integers(0, 3))
+def test_equals_packing(cell: Cell, lengths: list[int], more: int) -> None:
+    torch.manual_seed(0)
+    layer = Bidirectional(3, 5, cell)
+    longest = max(lengths) + more
+    x = torch.randn(len(lengths), longest, 3)
+    mask = torch.arange(longest)[None, :, None] < torch.tensor(lengths)[:, None, None]
+    torch.testing.assert_close(layer(x, mask), packed(layer, cell, x, lengths))
+
+
+def test_turning_round_twice_changes_nothing() -> None:
+    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1], [1, 0, 0, 0]]).bool()[..., None]
+    x = torch.arange(12.0).view(3, 4, 1)
+    order = reversed_order(mask)
+    once = reorder(x, order)
+    assert once[..., 0].tolist() == [[2, 1, 0, 3], [7, 6, 5, 4], [8, 9, 10, 11]]
+    assert torch.equal(reorder(once, order), x)
+
+
+def test_refuses_another_cell() -> None:
+    with pytest.raises(ValueError, match="'lstm' or 'gru', got 'rnn'"):
+        Bidirectional(2, 2, "rnn")  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,25 @@
+"""The parameters of the papers' readers."""
+
+import pytest
+
+from fabir.errors import InputError
+from fabir.training.rows import describe, describe_all, rows
+
+
+@pytest.mark.parametrize(("name", "published"), [("fabir", 1_385_198), ("bidaf", 2_695_851)])
+def test_parameters_are_the_published_ones(name: str, published: int) -> None:
+    assert describe(name)[0].parameters == pytest.approx(published, rel=0.003)
+
+
+def test_every_row_is_described() -> None:
+    assert [part.name for part in describe_all()] == list(rows())
+
+
+def test_parts_add_up() -> None:
+    whole, *parts = describe("rnet-5-output")
+    assert sum(part.parameters for part in parts if part.depth == 1) == whole.parameters
+
+
+def test_a_row_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="'bidaff': `fabir readers` lists them"):
+        describe("bidaff")
