@@ -87,9 +87,12 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError("the question is empty: ask something")
     if not passage.strip():
         raise InputError(f"the passage {options.passage} is empty: there is nothing to answer from")
-    answers = Predictor.load(options.reader).answer(options.question, passage, options.top_k)
+    predictor = Predictor.load(options.reader)
+    answers = predictor.answer(options.question, passage, options.top_k)
     show = show_json if options.format == "json" else show_text
     show(options.question, passage, answers)
+    if not answers:
+        print("the reader finds no answer in the passage", file=sys.stderr)
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -101,14 +104,16 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 
 def _predict(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.answer.files import answer_dataset, write_predictions
+    from fabir.answer.files import read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
 
     data = read_squad(options.data, "keep")
     top_k = 20 if options.nbest else 1
-    found = dict(answer_dataset(Predictor.load(options.reader), data, top_k))
-    write_predictions(found, options.output, options.nbest, options.na_prob)
+    predictor = Predictor.load(options.reader)
+    found = dict(read_dataset(predictor, data, top_k))
+    threshold = predictor.reader.no_answer_threshold
+    write_predictions(found, threshold, options.output, options.nbest, options.na_prob)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -120,9 +125,9 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--na-prob-thresh",
         type=float,
-        default=1.0,
         metavar="P",
-        help="above this no-answer probability a prediction counts as no answer",
+        help="above this no-answer probability a prediction counts as no answer (default: the "
+        "reader's threshold, or 1)",
     )
 
 
@@ -133,17 +138,22 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
     if options.na_prob and not options.predictions:
         raise InputError("--na-prob goes with --predictions")
     data = read_squad(options.data, "keep")
+    threshold = 1.0
     if options.predictions:
         predicted = read_predictions(options.predictions)
         na_prob = read_na_prob(options.na_prob) if options.na_prob else None
     else:
-        from fabir.answer.files import answer_dataset, no_answer_probabilities, predictions
+        from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
         from fabir.answer.predictor import Predictor
 
-        found = dict(answer_dataset(Predictor.load(options.reader), data))
+        predictor = Predictor.load(options.reader)
+        found = dict(read_dataset(predictor, data))
+        threshold = predictor.reader.no_answer_threshold
         predicted = predictions(found)
         na_prob = no_answer_probabilities(found) if data.has_unanswerable else None
-    print(json.dumps(evaluate(data, predicted, na_prob, options.na_prob_thresh), indent=1))
+    if options.na_prob_thresh is not None:
+        threshold = options.na_prob_thresh
+    print(json.dumps(evaluate(data, predicted, na_prob, threshold), indent=1))
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:

@@ -31,12 +31,18 @@ _TUNED = f"{_WORDS}.tuned"
 
 @dataclass
 class Reader:
-    """A network with the vocabulary it was built for."""
+    """A network with the vocabulary it was built for.
+
+    Args:
+        no_answer_threshold: above this probability of no answer it gives none; tuned on the dev
+            set in training. A reader without a place for no answer always answers.
+    """
 
     name: str
     config: Any
     vocabulary: Vocabulary
     network: nn.Module
+    no_answer_threshold: float = 1.0
 
     @classmethod
     def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "Reader":
@@ -60,7 +66,7 @@ class Reader:
             network = registered(name).network(config, sizes)
         except ValueError as error:
             raise InputError(f"the configuration of reader {name}: {error}") from error
-        reader = cls(name, config, vocabulary, network)
+        reader = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
         reader._words.fixed.copy_(fixed)
         return reader
 
@@ -87,8 +93,7 @@ class Reader:
         vocabulary = asdict(self.vocabulary)
         del vocabulary["_rows"], vocabulary["_character_rows"]
         write_json(folder / "vocabulary.json", vocabulary)
-        settings = {"format": FORMAT, "reader": self.name, "network": asdict(self.config)}
-        write_json(folder / "config.json", settings)
+        self._save_settings(folder)
         rows = self.fixed_rows
         words = _quantised(rows) if small else {"rows": rows.half()}
         _write_tensors(folder / "words.safetensors", words)
@@ -99,11 +104,21 @@ class Reader:
         _write_tensors(folder / "network.safetensors", weights)
 
     def save_weights(self, folder: Path) -> None:
-        """Write what training changes: the network, and the fixed rows if they are trained too."""
+        """Write what training changes: the network, the threshold, and fixed rows if trained."""
+        self._save_settings(folder)
         weights = self.network.state_dict()
         if weights.pop(_TUNED, None) is not None:
             _write_tensors(folder / "words.safetensors", {"rows": self.fixed_rows.half()})
         _write_tensors(folder / "network.safetensors", weights)
+
+    def _save_settings(self, folder: Path) -> None:
+        settings = {
+            "format": FORMAT,
+            "reader": self.name,
+            "network": asdict(self.config),
+            "no_answer_threshold": self.no_answer_threshold,
+        }
+        write_json(folder / "config.json", settings)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Reader":
@@ -131,6 +146,8 @@ class Reader:
             config = registered(name).config(**network)
             reader = cls.build(name, config, vocabulary, rows)
             reader.network.load_state_dict(weights)
+            if "no_answer_threshold" in settings:
+                reader.no_answer_threshold = float(settings["no_answer_threshold"])
         except (TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error

@@ -4,45 +4,49 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabir.answer.predictor import Answer, Predictor
+from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data.squad import Dataset
 from fabir.files import write_json
 from fabir.progress import track
 
 
-def answer_dataset(
+def read_dataset(
     predictor: Predictor, data: Dataset, top_k: int = 1
-) -> Iterator[tuple[str, list[Answer]]]:
-    """Each question's id with its best answers, in the order of the file."""
+) -> Iterator[tuple[str, Reading]]:
+    """Each question's id with what the reader makes of it, in the order of the file."""
     pairs = [(question.text, passage.text) for passage, question in data.questions]
-    answers = track(predictor.answer_all(pairs, top_k), "answering", total=len(pairs))
-    for (_, question), found in zip(data.questions, answers, strict=True):
-        yield question.id, found
+    readings = track(predictor.read_all(pairs, top_k), "answering", total=len(pairs))
+    for (_, question), reading in zip(data.questions, readings, strict=True):
+        yield question.id, reading
 
 
-def predictions(found: dict[str, list[Answer]]) -> dict[str, str]:
-    """The official predictions: the best answer's text by question id, empty for none."""
-    return {name: answers[0].text if answers else "" for name, answers in found.items()}
+def predictions(found: dict[str, Reading], threshold: float = 1.0) -> dict[str, str]:
+    """The official predictions: the best answer's text by question id.
 
-
-def no_answer_probabilities(found: dict[str, list[Answer]]) -> dict[str, float]:
-    """By question id one minus the best answer's probability, 1 where there is none.
-
-    A reader trained without unanswerable questions knows no better estimate.
+    Empty where there is none, or where the probability of no answer is above `threshold`.
     """
-    return {name: 1 - answers[0].score if answers else 1.0 for name, answers in found.items()}
+    return {
+        name: reading.answers[0].text if reading.answers and reading.no_answer <= threshold else ""
+        for name, reading in found.items()
+    }
+
+
+def no_answer_probabilities(found: dict[str, Reading]) -> dict[str, float]:
+    """The official probabilities of no answer by question id."""
+    return {name: reading.no_answer for name, reading in found.items()}
 
 
 def write_predictions(
-    found: dict[str, list[Answer]],
+    found: dict[str, Reading],
+    threshold: float,
     output: Path,
     nbest: Path | None = None,
     na_prob: Path | None = None,
 ) -> None:
     """Write the official files: predictions, and if named the best ones and no-answer chances."""
-    write_json(output, predictions(found))
+    write_json(output, predictions(found, threshold))
     if nbest:
-        write_json(nbest, {name: [_record(a) for a in found[name]] for name in found})
+        write_json(nbest, {name: [_record(a) for a in found[name].answers] for name in found})
     if na_prob:
         write_json(na_prob, no_answer_probabilities(found))
 

@@ -39,6 +39,19 @@ class Answer:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader makes of one question and passage.
+
+    answers: the best pieces of the passage that do not overlap, whether it has an answer or not
+    no_answer: probability that it has none, against its best piece; from a reader that never saw
+        unanswerable questions, one minus the score of that piece; 1 if there is none
+    """
+
+    answers: list[Answer]
+    no_answer: float
+
+
 class _Window(NamedTuple):
     """A part of a passage, asked one question."""
 
@@ -50,11 +63,14 @@ class _Window(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a window's logits say: candidates, and the mass of all starts and of all ends."""
+    """What a window's logits say: candidates, the mass of all starts and of all ends, and the
+    start and end logit of no answer."""
 
     candidates: Candidates
     start_mass: float
     end_mass: float
+    no_start: float = -np.inf
+    no_end: float = -np.inf
 
 
 class Predictor:
@@ -91,7 +107,9 @@ class Predictor:
         return cls(Reader.load(folder or BUNDLED), **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
-        """At most `top_k` answers that do not overlap, best first; none in a blank passage.
+        """At most `top_k` answers that do not overlap, best first.
+
+        None in a blank passage, or if the reader says that the passage does not answer.
 
         Raises:
             ValueError: a blank question, or `top_k` below 1.
@@ -105,6 +123,12 @@ class Predictor:
 
         Consecutive questions about one passage share its tokens.
         """
+        threshold = self.reader.no_answer_threshold
+        for reading in self.read_all(pairs, top_k):
+            yield reading.answers if reading.no_answer <= threshold else []
+
+    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+        """As `answer_all`, with the probability that there is no answer beside what would be it."""
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages: list[str] = []
@@ -165,9 +189,14 @@ class Predictor:
         device = _device(self._network)
         with torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)):
             logits = self._network(tensors.to(device))
-        wanted = min(self._spans_for(top_k), logits.start.shape[1] * self.max_words)
-        spans = top_spans(logits.start, logits.end, max_words=self.max_words, k=wanted)
-        masses = torch.stack([side.logsumexp(dim=1) for side in logits], dim=1).tolist()
+        first = len(self._forms.before)  # before it is the place that stands for no answer
+        start, end = (side[:, first:] for side in logits)
+        wanted = min(self._spans_for(top_k), start.shape[1] * self.max_words)
+        spans = top_spans(start, end, max_words=self.max_words, k=wanted)
+        sides = [start.logsumexp(dim=1), end.logsumexp(dim=1)]
+        if first:
+            sides += [side[:, 0] for side in logits]
+        masses = torch.stack(sides, dim=1).tolist()
         columns = (column.cpu().numpy() for column in spans)
         found = []
         for window, mass, start, end, score in zip(batch, masses, *columns, strict=True):
@@ -193,17 +222,25 @@ def _split(text: str) -> tuple[list[str], np.ndarray, np.ndarray]:
     return tokens.words, np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
 
 
-def _merge(passage: str, windows_found: list[_Found], top_k: int) -> list[Answer]:
-    """The best answers of a passage's windows; logits compare, so their masses add up."""
+def _merge(passage: str, windows_found: list[_Found], top_k: int) -> Reading:
+    """The best answers of a passage's windows; logits compare, so their masses add up.
+
+    Of no answer the window counts that believes in it least.
+    """
     if not windows_found:
-        return []
-    start_mass = np.logaddexp.reduce([found.start_mass for found in windows_found])
-    end_mass = np.logaddexp.reduce([found.end_mass for found in windows_found])
+        return Reading([], 1.0)
+    no_start, no_end = min(((f.no_start, f.no_end) for f in windows_found), key=sum)
+    start_mass = np.logaddexp.reduce([no_start, *(f.start_mass for f in windows_found)])
+    end_mass = np.logaddexp.reduce([no_end, *(f.end_mass for f in windows_found)])
     columns = zip(*(found.candidates for found in windows_found), strict=True)
     best = select_distinct(Candidates(*map(np.concatenate, columns)), top_k)
     scores = np.exp(best.scores - start_mass - end_mass).clip(max=1)  # rounding may exceed it
     rows = zip(best.starts.tolist(), best.ends.tolist(), scores.tolist(), strict=True)
-    return [Answer(passage[start:end], start, end, score) for start, end, score in rows]
+    answers = [Answer(passage[start:end], start, end, score) for start, end, score in rows]
+    if no_start == -np.inf:
+        return Reading(answers, 1 - answers[0].score)
+    margin = best.scores[0] - no_start - no_end
+    return Reading(answers, float(np.exp(-np.logaddexp(0, margin))))
 
 
 def _device(network: nn.Module) -> torch.device:

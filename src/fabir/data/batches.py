@@ -34,8 +34,11 @@ class Batch(NamedTuple):
 
 
 def collate(forms: Forms, passages: Sequence[np.ndarray], questions: Sequence[np.ndarray]) -> Batch:
-    """Pad forms of passages and questions (int32 [tokens] each) into a batch."""
-    passage = _padded(passages, PASSAGE_STEP)
+    """Pad forms of passages and questions (int32 [tokens] each) into a batch.
+
+    Passages of a reader that may say that there is no answer have one place more, the first.
+    """
+    passage = _padded([np.concatenate([forms.before, row]) for row in passages], PASSAGE_STEP)
     question = _padded(questions, QUESTION_STEP)
     everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
     used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding

@@ -17,6 +17,7 @@ def keep_words(reader: Reader, words: int) -> Reader:
     vocabulary = replace(reader.vocabulary, fixed=reader.vocabulary.fixed[:words])
     rows = reader.fixed_rows[:words]
     smaller = Reader.build(reader.name, reader.config, vocabulary, rows)
+    smaller.no_answer_threshold = reader.no_answer_threshold
     weights = reader.network.state_dict()
     smaller.network.load_state_dict({name: weights[name] for name in smaller.network.state_dict()})
     smaller.network.eval()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
+NO_ANSWER = " "  # what stands before a passage to be pointed at; no token is spelt like this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,11 @@ class Vocabulary:
         rows = {character: row for row, character in enumerate(self.characters, 2)}
         object.__setattr__(self, "_character_rows", rows)
 
+    @property
+    def no_answer(self) -> bool:
+        """Whether the reader learnt to say that a passage has no answer."""
+        return NO_ANSWER in self.trained
+
     def word_row(self, spelling: str) -> int:
         """The row of a word as it is spelt in a text."""
         return self._rows.get(spelling.lower(), UNKNOWN)
@@ -60,13 +66,18 @@ class Vocabulary:
 
 
 def build_vocabulary(
-    counts: Mapping[str, int], known: Sequence[str], config: VocabularyConfig
+    counts: Mapping[str, int],
+    known: Sequence[str],
+    config: VocabularyConfig,
+    *,
+    no_answer: bool = False,
 ) -> tuple[Vocabulary, list[int]]:
     """Choose the words and characters of a reader.
 
     Args:
         counts: how often training saw each spelling
         known: the words of the vectors file, most frequent first
+        no_answer: a row for the place before a passage that stands for no answer
 
     Returns:
         the vocabulary, and for each of its fixed words the number of its row in the vectors file
@@ -81,7 +92,8 @@ def build_vocabulary(
     chosen = [row for row, word in enumerate(known) if row < kept or word in words]
     missing = words.keys() - set(known)
     vocabulary = Vocabulary(
-        trained=_frequent(((w, words[w]) for w in missing), config.word_count),
+        trained=(NO_ANSWER,) * no_answer
+        + _frequent(((w, words[w]) for w in missing), config.word_count),
         fixed=tuple(known[row] for row in chosen),
         characters="".join(_frequent(characters.items(), config.character_count)),
         max_characters=config.max_characters,
@@ -107,6 +119,8 @@ class Forms:
         self._numbers: dict[str, int] = {"": 0}
         self._rows = np.zeros(1024, np.int32)
         self._characters = np.zeros((1024, vocabulary.max_characters), np.int32)
+        # What every passage begins with: nothing, or the place that stands for no answer.
+        self.before = self.number([NO_ANSWER] * vocabulary.no_answer)
 
     def __len__(self) -> int:
         return len(self._numbers)

@@ -47,12 +47,16 @@ class Examples:
         """Some questions as a batch, and [batch, 2] first and last words of their answers."""
         passages = [self.passages[passage] for passage in self.passage_of[rows]]
         questions = [self.questions[row] for row in rows]
-        spans = np.stack([self.spans[row][:2] for row in rows])
+        # Without an answer both ends are the place before the passage.
+        first = len(self.forms.before)
+        none = np.full(2, -first)
+        spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
         return collate(self.forms, passages, questions), torch.from_numpy(spans).long()
 
 
 def usable_examples(features: Features, vocabulary: Vocabulary, config: TrainingConfig) -> Examples:
-    """The questions with an aligned answer whose texts are not too long.
+    """The questions with an aligned answer, or if the reader knows such, with none at all, whose
+    texts are not too long.
 
     Raises:
         InputError: there is none.
@@ -60,7 +64,8 @@ def usable_examples(features: Features, vocabulary: Vocabulary, config: Training
     forms, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
-    usable &= features.spans.lengths > 0
+    unanswerable = (features.spans.lengths == 0) & (features.unaligned == 0)
+    usable &= (features.spans.lengths > 0) | (unanswerable & vocabulary.no_answer)
     if not usable.any():
         raise InputError(
             "no question to train on: none has an answer on word borders, in a passage of at most "

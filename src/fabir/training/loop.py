@@ -12,6 +12,7 @@ from accelerate.utils import DistributedDataParallelKwargs, gather_object
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from fabir.answer.files import no_answer_probabilities, predictions
 from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset
 from fabir.evaluation.squad import evaluate
@@ -202,16 +203,25 @@ class Trainer:
         self._save()
 
     def _scores(self) -> dict[str, float | int]:
-        """F1 and EM on the dev set; every process answers its share."""
+        """F1 and EM on the dev set; every process answers its share.
+
+        Of a reader that may say that there is no answer, at the threshold best for them.
+        """
         questions = list(self.dev.questions)
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         share = questions[len(questions) * rank // world : len(questions) * (rank + 1) // world]
         pairs = ((question.text, passage.text) for passage, question in share)
-        answers = Predictor(self.reader).answer_all(pairs)
-        mine = {q.id: (a[0].text if a else "") for (_, q), a in zip(share, answers, strict=True)}
+        readings = Predictor(self.reader).read_all(pairs)
+        found = {q.id: reading for (_, q), reading in zip(share, readings, strict=True)}
         if world > 1:
-            mine = dict(gather_object(list(mine.items())))
-        return evaluate(self.dev, mine)
+            found = dict(gather_object(list(found.items())))
+        texts = predictions(found)
+        if not (self.dev.has_unanswerable and self.reader.vocabulary.no_answer):
+            return evaluate(self.dev, texts)
+        chances = no_answer_probabilities(found)
+        threshold = evaluate(self.dev, texts, chances)["best_f1_thresh"]
+        self.reader.no_answer_threshold = threshold
+        return evaluate(self.dev, texts, chances, threshold)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:

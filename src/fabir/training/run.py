@@ -51,7 +51,8 @@ def train(
     features = load_features(data, train_file)
     _report(data, features)
     torch.manual_seed(config.training.seed)
-    reader = _continued(config, start) if start else _new(config, features, vectors_file)
+    no_answer = any(question.impossible for _, question in data.questions)
+    reader = _continued(config, start) if start else _new(config, features, vectors_file, no_answer)
     settings = _settings(config, features, reader)
     examples = usable_examples(features, reader.vocabulary, config.training)
     if resume:
@@ -75,11 +76,15 @@ def _check_resumable(output: Path, settings: str, batches: int) -> None:
         )
 
 
-def _new(config: RunConfig, features: Features, vectors_file: Path | str | None) -> Reader:
+def _new(
+    config: RunConfig, features: Features, vectors_file: Path | str | None, no_answer: bool
+) -> Reader:
     if vectors_file is None:
         raise InputError("a new reader needs word vectors: name them with --vectors")
     vectors = read_vectors(vectors_file)
-    vocabulary, rows = build_vocabulary(features.counts(), vectors.words, config.vocabulary)
+    vocabulary, rows = build_vocabulary(
+        features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
+    )
     fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
     return Reader.build(config.reader, config.network, vocabulary, fixed)
 
@@ -89,6 +94,7 @@ def _continued(config: RunConfig, start: Path) -> Reader:
     old = Reader.load(start)
     try:
         reader = Reader.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
+        reader.no_answer_threshold = old.no_answer_threshold
         reader.network.load_state_dict(old.network.state_dict())
     except (ValueError, RuntimeError) as error:
         raise InputError(

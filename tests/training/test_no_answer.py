@@ -1,0 +1,151 @@
+"""Unanswerable questions from training to the command line."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from fabir.answer.predictor import Predictor
+from fabir.cli import main
+from fabir.data.features import build_features
+from fabir.data.squad import Dataset, Passage, read_squad, write_squad
+from fabir.export.compact import keep_words
+from fabir.reader import Reader
+from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, build_vocabulary
+from fabir.training.config import TrainingConfig
+from fabir.training.examples import usable_examples
+from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny
+
+READS_ALL = TrainingConfig(batch_size=99, length_groups=1)
+
+
+def with_impossible() -> Dataset:
+    """Each passage is also asked the first question of the next one, in vain."""
+    passages = dataset().passages
+    changed: list[Passage] = []
+    for passage, other in zip(passages, (*passages[1:], passages[0]), strict=True):
+        vain = replace(other.questions[0], id=f"{passage.title} vain", answers=(), impossible=True)
+        changed.append(replace(passage, questions=(*passage.questions, vain)))
+    return Dataset(tuple(changed), "v2.0")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Files]:
+    """A reader that has learnt the questions by heart, and the files."""
+    from tiny import write_files
+
+    folder = tmp_path_factory.mktemp("no-answer")
+    files = write_files(folder)
+    data = with_impossible()
+    write_squad(data, files.train)
+    write_squad(data, files.dev)
+    size = {"model_dim": 32, "feed_forward": 32}
+    config = run_config(NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.01)
+    train_tiny(files, folder / "run", config)
+    return folder / "run", files
+
+
+@pytest.mark.parametrize("no_answer", [False, True])
+def test_questions_without_an_answer_point_before_the_passage(no_answer: bool) -> None:
+    data = with_impossible()
+    features = build_features(data)
+    config = VocabularyConfig(word_count=1, character_count=2)
+    vocabulary = build_vocabulary(features.counts(), ["the"], config, no_answer=no_answer)[0]
+    assert vocabulary.no_answer == no_answer == (NO_ANSWER in vocabulary.trained)
+    examples = usable_examples(features, vocabulary, READS_ALL)
+    questions = [question for _, question in data.questions]
+    used = [question for question in questions if no_answer or not question.impossible]
+    (rows,) = examples.epoch(0, READS_ALL)
+    assert sorted(rows) == [questions.index(question) for question in used]
+    batch, spans = examples.batch(rows)
+    for row, (first, last) in zip(rows, spans.tolist(), strict=True):
+        aligned = features.spans[row].tolist()
+        assert [first, last] == ([0, 0] if not aligned else [a + no_answer for a in aligned[:2]])
+    before = batch.words[batch.passage[:, 0]]
+    assert (before == vocabulary.word_row(NO_ANSWER)).all() == no_answer
+
+
+def test_it_learns_which_questions_have_no_answer(trained: tuple[Path, Files]) -> None:
+    folder, files = trained
+    predictor = Predictor.load(folder)
+    assert predictor.reader.vocabulary.no_answer
+    threshold = predictor.reader.no_answer_threshold
+    assert json.loads((folder / "config.json").read_text())["no_answer_threshold"] == threshold
+    right = 0
+    for passage, question in read_squad(files.dev).questions:
+        (reading,) = predictor.read_all([(question.text, passage.text)])
+        assert 0 <= reading.no_answer <= 1
+        (answer,) = reading.answers
+        assert answer.text == passage.text[answer.start : answer.end] != ""
+        given = predictor.answer(question.text, passage.text)
+        assert given == (reading.answers if reading.no_answer <= threshold else [])
+        right += bool(given) != question.impossible
+    assert right >= 22  # of 25
+
+
+def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, Files]) -> None:
+    predictor = Predictor.load(trained[0])
+    passage, question = next(iter(with_impossible().questions))
+    (reading,) = predictor.read_all([(question.text, passage.text)], top_k=3)
+    forms = predictor._forms
+    from fabir.data.batches import collate
+    from fabir.text.tokens import tokenise
+
+    asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
+    with torch.no_grad():
+        start, end = predictor.reader.network(collate(forms, [read], [asked]))
+    best = float((start[0, 1:, None] + end[0, None, 1:]).triu().max())
+    none = float(start[0, 0] + end[0, 0])
+    chance = torch.tensor([none, best]).softmax(0)[0]
+    assert reading.no_answer == pytest.approx(float(chance), abs=0.02)  # bfloat16
+    score = torch.tensor(best) - start.logsumexp(1) - end.logsumexp(1)
+    assert reading.answers[0].score == pytest.approx(float(score.exp()), abs=0.05)
+
+
+def test_of_windows_the_one_that_finds_an_answer_counts(trained: tuple[Path, Files]) -> None:
+    predictor = Predictor.load(trained[0], window=40, stride=20)
+    passage, question = next(iter(with_impossible().questions))
+    filler = " ".join(["It rains."] * 60)
+    alone, hidden, vain = (
+        next(predictor.read_all([(question.text, text)])).no_answer
+        for text in (passage.text, f"{passage.text} {filler}", filler)
+    )
+    assert hidden <= max(alone, vain) + 0.5
+    assert predictor.answer(question.text, " ") == []
+
+
+def test_the_command_line_says_that_there_is_no_answer(
+    trained: tuple[Path, Files], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, files = trained
+    text = tmp_path / "text.txt"
+    reader = Reader.load(folder)
+    reader.no_answer_threshold = 0.0  # nothing is sure enough
+    reader.save(tmp_path / "strict")
+    text.write_text("A kite needs wind.")
+    asked = ["answer", "What does a kite need?", "--passage", str(text), "--format", "json"]
+    assert main([*asked, "--reader", str(tmp_path / "strict")]) in (0, None)
+    output, errors = capsys.readouterr()
+    assert json.loads(output)["answers"] == []
+    assert "no answer in the passage" in errors
+
+    predictions, chances = tmp_path / "predictions.json", tmp_path / "na.json"
+    options = ["--reader", str(folder)]
+    files_out = ["--output", str(predictions), "--na-prob", str(chances)]
+    main(["predict", str(files.dev), *options, *files_out])
+    capsys.readouterr()
+    main(["evaluate", str(files.dev), *options])
+    scores = json.loads(capsys.readouterr().out)
+    main(["evaluate", str(files.dev), "--predictions", str(predictions)])
+    from_file = json.loads(capsys.readouterr().out)
+    for name in ("exact", "f1", "HasAns_f1", "NoAns_f1"):
+        assert scores[name] == from_file[name]
+    assert scores["f1"] == pytest.approx(scores["best_f1"])
+
+
+def test_a_compact_reader_keeps_its_threshold(trained: tuple[Path, Files]) -> None:
+    reader = Reader.load(trained[0])
+    reader.no_answer_threshold = 0.125
+    assert keep_words(reader, 3).no_answer_threshold == 0.125
