@@ -141,7 +141,7 @@ class Reader:
             name = str(settings["reader"])
             network = {  # JSON has no tuples
                 key: tuple(value) if isinstance(value, list) else value
-                for key, value in settings["network"].items()
+                for key, value in dict(settings["network"]).items()
             }
             config = registered(name).config(**network)
             reader = cls.build(name, config, vocabulary, rows)

@@ -80,7 +80,7 @@ def test_training_learns_and_leaves_a_reader(
 ) -> None:
     output = tmp_path / "new" / "run"
     size = {"model_dim": 32, "feed_forward": 32}
-    config = run_config(NO_DROPOUT | size, epochs=20, schedule="linear", learning_rate=0.01)
+    config = run_config(NO_DROPOUT | size, epochs=20, schedule="linear", learning_rate=0.004)
     best = train_tiny(files, output, config)
     assert len(losses) == 20 * PER_EPOCH
     assert np.mean(losses[-8:]) < 0.5 * np.mean(losses[:8])

@@ -42,7 +42,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Files]:
     write_squad(data, files.train)
     write_squad(data, files.dev)
     size = {"model_dim": 32, "feed_forward": 32}
-    config = run_config(NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.01)
+    config = run_config(NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004)
     train_tiny(files, folder / "run", config)
     return folder / "run", files
 
