@@ -1,22 +1,27 @@
 """Unanswerable questions from training to the command line."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from fabir.answer.predictor import Predictor
+from fabir.answer.predictor import Predictor, _Found, _merge
+from fabir.answer.windows import Candidates
 from fabir.cli import main
+from fabir.data.batches import collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, Passage, read_squad, write_squad
 from fabir.export.compact import keep_words
 from fabir.reader import Reader
+from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, build_vocabulary
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
-from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny
+from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 READS_ALL = TrainingConfig(batch_size=99, length_groups=1)
 
@@ -34,8 +39,6 @@ def with_impossible() -> Dataset:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Files]:
     """A reader that has learnt the questions by heart, and the files."""
-    from tiny import write_files
-
     folder = tmp_path_factory.mktemp("no-answer")
     files = write_files(folder)
     data = with_impossible()
@@ -90,9 +93,6 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
     passage, question = next(iter(with_impossible().questions))
     (reading,) = predictor.read_all([(question.text, passage.text)], top_k=3)
     forms = predictor._forms
-    from fabir.data.batches import collate
-    from fabir.text.tokens import tokenise
-
     asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
         start, end = predictor.reader.network(collate(forms, [read], [asked]))
@@ -104,16 +104,22 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
     assert reading.answers[0].score == pytest.approx(float(score.exp()), abs=0.05)
 
 
-def test_of_windows_the_one_that_finds_an_answer_counts(trained: tuple[Path, Files]) -> None:
-    predictor = Predictor.load(trained[0], window=40, stride=20)
-    passage, question = next(iter(with_impossible().questions))
-    filler = " ".join(["It rains."] * 60)
-    alone, hidden, vain = (
-        next(predictor.read_all([(question.text, text)])).no_answer
-        for text in (passage.text, f"{passage.text} {filler}", filler)
-    )
-    assert hidden <= max(alone, vain) + 0.5
-    assert predictor.answer(question.text, " ") == []
+def test_of_windows_the_one_that_believes_least_in_no_answer_counts() -> None:
+    def window(start: int, score: float, none: tuple[float, float]) -> _Found:
+        found = Candidates(np.array([start]), np.array([start + 4]), np.array([score]))
+        return _Found(found, score / 2, score / 2, *none)
+
+    reading = _merge("Rain rain", [window(0, 1.0, (4.0, 5.0)), window(5, 6.0, (2.0, 1.0))], 1)
+    assert [(answer.text, answer.start) for answer in reading.answers] == [("rain", 5)]
+    assert reading.no_answer == pytest.approx(1 / (1 + math.exp(6.0 - 3.0)))
+    masses = [math.exp(none) + math.exp(0.5) + math.exp(3.0) for none in (2.0, 1.0)]
+    assert reading.answers[0].score == pytest.approx(math.exp(6.0) / math.prod(masses))
+
+
+def test_nothing_answers_from_a_blank_passage(trained: tuple[Path, Files]) -> None:
+    predictor = Predictor.load(trained[0])
+    assert predictor.answer("Who?", " ") == []
+    assert next(predictor.read_all([("Who?", " ")])).no_answer == 1
 
 
 def test_the_command_line_says_that_there_is_no_answer(

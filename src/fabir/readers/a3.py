@@ -9,7 +9,6 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.embedding import VocabularySizes
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, over_question
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
@@ -53,9 +52,6 @@ class A3Config(BidafConfig):
 
 class A3(Bidaf):
     """The whole reader: see `Bidaf`."""
-
-    def __init__(self, config: A3Config, sizes: VocabularySizes) -> None:
-        super().__init__(config, sizes)
 
     def make_attention(self, config: A3Config) -> Fusion:
         dim = 2 * config.hidden

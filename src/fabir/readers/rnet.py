@@ -47,7 +47,15 @@ class Rnet(Bidaf):
         super().__init__(config, sizes)
 
     def make_attention(self, config: RnetConfig) -> Fusion:
-        return RnetAttention(config, super().make_attention(config))
+        two = 2 * config.hidden
+        below = (
+            super().make_attention(config)
+            if config.attention == "flow"
+            else RecurrentAttention(two, config.hidden, config.gated)
+        )
+        if not config.self_attention:
+            return below
+        return SelfAttentive(below, SelfAttention(below.size, config.hidden, config.gated), two)
 
     def make_output(self, config: RnetConfig, attended: int, modelled: int) -> nn.Module:
         if config.pointer == "layers":
@@ -55,35 +63,22 @@ class Rnet(Bidaf):
         return QuestionPointer(modelled, 2 * config.hidden, config.hidden)
 
 
-class RnetAttention(Fusion):
-    """The attention layer and, if asked for, the self-attention layer above it.
+class SelfAttentive(Fusion):
+    """An attention layer with a self-attention layer above it, `size` features wide."""
 
-    Shape:
-        passage, question: [batch, length, 2 * hidden] and masks [batch, length, 1]
-        result: [batch, passage, size]
-    """
-
-    def __init__(self, config: RnetConfig, flow: Fusion) -> None:
+    def __init__(self, below: Fusion, itself: "SelfAttention", size: int) -> None:
         super().__init__()
-        two = 2 * config.hidden
-        self.words = flow
-        self.size = flow.size
-        if config.attention == "recurrent":
-            self.words = RecurrentAttention(two, config.hidden, config.gated)
-            self.size = two
-        self.itself = None
-        if config.self_attention:
-            self.itself = SelfAttention(self.size, config.hidden, config.gated)
-            self.size = two
+        self.below, self.itself, self.size = below, itself, size
 
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
-        attended = self.words(passage, question, passage_mask, question_mask)
-        return attended if self.itself is None else self.itself(attended, passage_mask)
+        """Shape: see `Fusion`."""
+        attended = self.below(passage, question, passage_mask, question_mask)
+        return self.itself(attended, passage_mask)
 
 
-class RecurrentAttention(nn.Module):
+class RecurrentAttention(Fusion):
     """A GRU over the passage that attends to the question at each step (eq. 6), both ways.
 
     Args:
@@ -94,13 +89,14 @@ class RecurrentAttention(nn.Module):
 
     def __init__(self, dim: int, hidden: int, gated: bool) -> None:
         super().__init__()
+        self.size = 2 * hidden
         self.forwards = AttentiveGru(dim, hidden, gated)
         self.backwards = AttentiveGru(dim, hidden, gated)
 
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
-        """Shape: see `RnetAttention`; zeros at padding."""
+        """Shape: see `Fusion`; zeros at padding."""
         order = reversed_order(passage_mask)
         right = self.forwards(passage, question, question_mask)
         left = self.backwards(reorder(passage, order), question, question_mask)
