@@ -31,7 +31,7 @@ SMALL = {
     "model_dim": 16,
     "feed_forward": 16,
     "selector_hidden": 8,
-    "hidden": 8,
+    "hidden": 16,
     "pointer_hidden": 64,
     "model_blocks": 2,
 }
