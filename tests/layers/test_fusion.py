@@ -38,12 +38,7 @@ def test_attention_flow(texts: tuple[Tensor, ...], backwards: str) -> None:
     for row, (words, asked) in enumerate(LENGTHS):
         passage, question = list(texts[0][row, :words]), list(texts[1][row, :asked])
         logits = torch.stack(
-            [
-                torch.stack(
-                    [w @ torch.cat([p, q, p * q]) + similar.passage.bias[0] for q in question]
-                )
-                for p in passage
-            ]
+            [torch.stack([w @ torch.cat([p, q, p * q]) for q in question]) for p in passage]
         )
         forth = [weighted(line.softmax(0), question) for line in logits]
         if backwards == "strongest":

@@ -18,6 +18,8 @@ _FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every prec
 class Trilinear(nn.Module):
     """`w . [p; q; p * q]` for every pair of words (Seo et al. 2017 eq. 1, Yu et al. 2018).
 
+    A bias would be the same for all pairs, and every softmax over them blind to it.
+
     Shape:
         passage: [batch, passage, dim]
         question: [batch, question, dim]
@@ -26,7 +28,7 @@ class Trilinear(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.passage = nn.Linear(dim, 1)
+        self.passage = nn.Linear(dim, 1, bias=False)
         self.question = nn.Linear(dim, 1, bias=False)
         self.both = nn.Parameter(torch.empty(dim))
         nn.init.normal_(self.both, std=(1 / dim) ** 0.5)
