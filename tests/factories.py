@@ -68,8 +68,9 @@ def small_reader(name: str = "fabir", config: Any = None) -> Reader:
 
 
 def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch:
-    """A batch of questions, each with its passage."""
+    """A batch of questions, each with its passage; those about the same one share it."""
     forms = Forms(vocabulary)
     questions = [forms.number(tokenise(question).words) for question, _ in pairs]
-    passages = [forms.number(tokenise(passage).words) for _, passage in pairs]
-    return collate(forms, passages, questions)
+    distinct = list(dict.fromkeys(passage for _, passage in pairs))
+    passages = [forms.number(tokenise(passage).words) for passage in distinct]
+    return collate(forms, passages, questions, [distinct.index(passage) for _, passage in pairs])

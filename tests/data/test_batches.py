@@ -23,7 +23,9 @@ pairs = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
 
 def batch_of(pairs: list[tuple[list[str], list[str]]]) -> Batch:
     forms = Forms(VOCABULARY)
-    return collate(forms, [forms.number(p) for p, _ in pairs], [forms.number(q) for _, q in pairs])
+    passages = [forms.number(passage) for passage, _ in pairs]
+    questions = [forms.number(question) for _, question in pairs]
+    return collate(forms, passages, questions, range(len(pairs)))
 
 
 @given(pairs)
@@ -79,6 +81,19 @@ def test_a_passage_without_words_is_padding_alone(words: int, width: int) -> Non
     assert int((batch.passage > 0).sum()) == words
     assert not batch.passage[1].any()
     assert batch.question.shape == (2, 8)
+
+
+def test_questions_may_share_a_passage() -> None:
+    forms = Forms(VOCABULARY)
+    passages = [forms.number(["a", "kite"]), forms.number(["the", "olm"])]
+    questions = [forms.number(["what"])] * 3
+    batch = collate(forms, passages, questions, [1, 0, 1])
+    assert batch.passage.shape == (2, 16)
+    assert batch.question.shape == (3, 8)
+    laid_out = batch.for_questions(batch.passage)
+    assert torch.equal(laid_out, batch.passage[torch.tensor([1, 0, 1])])
+    assert batch.passage_mask.shape == (2, 16, 1)
+    assert torch.equal(batch.question_mask[..., 0], batch.question > 0)
 
 
 def test_a_batch_moves_as_a_whole() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from fabir.data.batches import Batch
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
@@ -91,17 +92,16 @@ def test_the_question_never_sees_the_passage(reduction: Literal["layer", "matrix
     network = small_reader("fabir", FabirConfig(reduction=reduction)).network
     assert isinstance(network, Fabir)
     masks = torch.ones(2, 5, 1), torch.ones(2, 9, 1)
-    unmarked = torch.zeros(2, 9, 1)
-    for layer, dim, *marks in [
-        (network.reduction, 20, unmarked),
-        *((x, 16) for x in network.layers),
-    ]:
+    words = [torch.ones(2, length, dtype=torch.int64) for length in (9, 5)]
+    batch = Batch(torch.zeros(2), torch.zeros(2, 4), words[0], words[1], torch.arange(2))
+    layers: list[Any] = [(x, 16, *masks) for x in network.layers]
+    for layer, dim, *rest in [(network.reduction, 20, batch), *layers]:
         question, passage = torch.randn(2, 5, dim), torch.randn(2, 9, dim)
-        read = layer(question, passage, *masks, *marks)
-        other_passage = layer(question, torch.randn_like(passage), *masks, *marks)
+        read = layer(question, passage, *rest)
+        other_passage = layer(question, torch.randn_like(passage), *rest)
         assert torch.equal(read[0], other_passage[0])
         assert not torch.allclose(read[1], other_passage[1])
-        other_question = layer(torch.randn_like(question), passage, *masks, *marks)
+        other_question = layer(torch.randn_like(question), passage, *rest)
         assert not torch.allclose(read[1], other_question[1])
 
 

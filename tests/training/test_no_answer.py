@@ -95,7 +95,7 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
     forms = predictor._forms
     asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
-        start, end = predictor.reader.network(collate(forms, [read], [asked]))
+        start, end = predictor.reader.network(collate(forms, [read], [asked], [0]))
     best = float((start[0, 1:, None] + end[0, None, 1:]).triu().max())
     none = float(start[0, 0] + end[0, 0])
     chance = torch.tensor([none, best]).softmax(0)[0]

@@ -1,5 +1,6 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch import nn
 
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
-from fabir.data.batches import Batch, collate
+from fabir.data.batches import PASSAGE_STEP, Batch, collate
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.tokens import tokenise
@@ -23,7 +24,10 @@ from fabir.text.vocabulary import Forms
 BUNDLED = Path(__file__).parent.parent / "pretrained"
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 2048  # windows that are sorted by length together
-BATCH_TOKENS = 8192  # padded passage words of one pass through the network
+BATCH_TOKENS = 4096  # padded passage words of one pass through the network
+# oneDNN prepares a kernel for every shape of a matrix product and keeps a thousand, half a megabyte
+# each. Batches come sorted by length, so few are in use at a time.
+_FEW_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "96", "LRU_CACHE_CAPACITY": "96"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +56,21 @@ class Reading:
     no_answer: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Words of a passage that are read at once. Equal to nothing but itself: questions share it."""
+
+    words: list[str]
+    starts: np.ndarray  # character offsets
+    ends: np.ndarray
+
+
 class _Window(NamedTuple):
     """A part of a passage, asked one question."""
 
     pair: int
     question: list[str]
-    passage: list[str]
-    starts: np.ndarray  # character offsets of the passage's words
-    ends: np.ndarray
+    part: _Part
 
 
 class _Found(NamedTuple):
@@ -89,11 +100,13 @@ class Predictor:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
         windows(0, window, stride)  # checks both
+        for name, value in _FEW_KERNELS.items():  # read at a process's first matrix product
+            os.environ.setdefault(name, value)
         self.reader = reader
         self.window, self.stride, self.max_words = window, stride, max_words
         self._network = reader.network.eval()
         self._forms = Forms(reader.vocabulary)
-        self._split = lru_cache(maxsize=64)(_split)
+        self._parts = lru_cache(maxsize=64)(self._split)
         threads = torch.get_num_threads() if _device(self._network).type == "cpu" else 1
         self._pool = (
             ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
@@ -121,7 +134,7 @@ class Predictor:
     ) -> Iterator[list[Answer]]:
         """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
 
-        Consecutive questions about one passage share its tokens.
+        Questions about one passage that follow each other share what can be shared of reading it.
         """
         threshold = self.reader.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
@@ -153,19 +166,28 @@ class Predictor:
             yield _merge(passage, results, top_k)
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
-        asked = self._split(question)[0]
+        asked = tokenise(question).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
-        words, starts, ends = self._split(passage)
-        for begin, end in windows(len(words), self.window, self.stride):
-            yield _Window(number, asked, words[begin:end], starts[begin:end], ends[begin:end])
+        for part in self._parts(passage):
+            yield _Window(number, asked, part)
+
+    def _split(self, passage: str) -> list[_Part]:
+        """A passage's overlapping windows."""
+        tokens = tokenise(passage)
+        starts, ends = np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
+        return [
+            _Part(tokens.words[begin:end], starts[begin:end], ends[begin:end])
+            for begin, end in windows(len(tokens.words), self.window, self.stride)
+        ]
 
     def _read(self, chunk: list[_Window], top_k: int) -> list[_Found]:
         """Batches of similar length, within a budget of padded words; results in order."""
-        order = sorted(range(len(chunk)), key=lambda i: len(chunk[i].passage), reverse=True)
+        order = sorted(range(len(chunk)), key=lambda i: -len(chunk[i].part.words))
         parts: list[list[int]] = []
         while order:
-            size = max(1, BATCH_TOKENS // len(chunk[order[0]].passage))
+            longest = -(-len(chunk[order[0]].part.words) // PASSAGE_STEP) * PASSAGE_STEP
+            size = max(1, BATCH_TOKENS // longest)
             parts.append(order[:size])
             order = order[size:]
         batches = [[chunk[i] for i in part] for part in parts]
@@ -180,9 +202,11 @@ class Predictor:
         if len(self._forms) > MOST_FORMS:
             self._forms = Forms(self.reader.vocabulary)
         number = self._forms.number
-        passages = [number(window.passage) for window in batch]
+        parts: dict[_Part, int] = {}
+        passage_of = [parts.setdefault(window.part, len(parts)) for window in batch]
+        passages = [number(part.words) for part in parts]
         questions = [number(window.question) for window in batch]
-        return collate(self._forms, passages, questions)
+        return collate(self._forms, passages, questions, passage_of)
 
     @torch.inference_mode()
     def _read_batch(self, batch: list[_Window], tensors: Batch, *, top_k: int) -> list[_Found]:
@@ -201,7 +225,7 @@ class Predictor:
         found = []
         for window, mass, start, end, score in zip(batch, masses, *columns, strict=True):
             real = score > -np.inf
-            starts, ends = window.starts[start[real]], window.ends[end[real]]
+            starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
             scores = score[real].astype(np.float64)
             found.append(_Found(Candidates(starts, ends, scores), *mass))
         return found
@@ -214,12 +238,6 @@ class Predictor:
         """
         n = self.max_words
         return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
-
-
-def _split(text: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Words and their character offsets."""
-    tokens = tokenise(text)
-    return tokens.words, np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
 
 
 def _merge(passage: str, windows_found: list[_Found], top_k: int) -> Reading:

@@ -16,25 +16,51 @@ PASSAGE_STEP, QUESTION_STEP, FORM_STEP, CHARACTER_STEP = 16, 8, 256, 4
 class Batch(NamedTuple):
     """Questions and passages as indices into the batch's own list of distinct word forms.
 
+    Questions about the same passage share it: what a network makes of a passage before it looks
+    at a question is computed once, and then laid out by `for_questions`.
+
     Shape:
         words: [forms] row of each form's word vector, 0 for form 0, which is padding
         characters: [forms, chars] characters of each form, 0 at padding
-        passage: [batch, passage] form of each token, 0 at padding
+        passage: [passages, passage] form of each token, 0 at padding
         question: [batch, question] the same
+        passage_of: [batch] the row of `passage` that each question is about
     """
 
     words: Tensor
     characters: Tensor
     passage: Tensor
     question: Tensor
+    passage_of: Tensor
+
+    @property
+    def passage_mask(self) -> Tensor:
+        """[passages, passage, 1] True on real tokens."""
+        return (self.passage > 0)[..., None]
+
+    @property
+    def question_mask(self) -> Tensor:
+        """[batch, question, 1] True on real tokens."""
+        return (self.question > 0)[..., None]
+
+    def for_questions(self, x: Tensor) -> Tensor:
+        """[passages, ...] as [batch, ...]: every question gets its passage's row."""
+        return x.index_select(0, self.passage_of)
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
         return Batch(*(tensor.to(device) for tensor in self))
 
 
-def collate(forms: Forms, passages: Sequence[np.ndarray], questions: Sequence[np.ndarray]) -> Batch:
+def collate(
+    forms: Forms,
+    passages: Sequence[np.ndarray],
+    questions: Sequence[np.ndarray],
+    passage_of: Sequence[int] | np.ndarray,
+) -> Batch:
     """Pad forms of passages and questions (int32 [tokens] each) into a batch.
+
+    `passage_of` numbers the passage of each question.
 
     Passages of a reader that may say that there is no answer have one place more, the first.
     """
@@ -54,6 +80,7 @@ def collate(forms: Forms, passages: Sequence[np.ndarray], questions: Sequence[np
         characters=torch.from_numpy(characters),
         passage=torch.from_numpy(where[: passage.size].reshape(passage.shape)),
         question=torch.from_numpy(where[passage.size : -1].reshape(question.shape)),
+        passage_of=torch.as_tensor(passage_of, dtype=torch.int64),
     )
 
 

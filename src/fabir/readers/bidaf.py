@@ -90,9 +90,9 @@ class Bidaf(nn.Module):
 
     def forward(self, batch: Batch) -> SpanLogits:
         forms = self.embedding(batch.words, batch.characters)
-        real = batch.passage > 0
-        passage_mask, question_mask = real[..., None], (batch.question > 0)[..., None]
+        passage_mask, question_mask = batch.passage_mask, batch.question_mask
         passage = self.context(self.dropout(forms[batch.passage]), passage_mask)
+        passage, passage_mask = map(batch.for_questions, (passage, passage_mask))
         question = self.context(self.dropout(forms[batch.question]), question_mask)
         passage, question = self.dropout(passage), self.dropout(question)
         attended = self.attention(passage, question, passage_mask, question_mask)
@@ -100,6 +100,7 @@ class Bidaf(nn.Module):
         for layer in self.modelling:
             modelled = layer(self.dropout(modelled), passage_mask)
         start, end = self.output(attended, modelled, question, passage_mask, question_mask)
+        real = passage_mask.squeeze(2)
         return SpanLogits(mask_logits(start, real), mask_logits(end, real))
 
 

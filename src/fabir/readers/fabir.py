@@ -240,22 +240,21 @@ class ReductionLayer(Layer):
         if config.word_match:
             self.match = nn.Linear(1, dim, bias=False)
 
-    def forward(
-        self,
-        first: Tensor,
-        second: Tensor,
-        first_mask: Tensor,
-        second_mask: Tensor,
-        matches: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """`matches` [batch, length, 1] marks the second text's words that are in the first."""
-        first, first_at = self._attend(first, first_mask, self.first, self.first_positions)
-        second, second_at = self._attend(second, second_mask, self.second, self.second_positions)
+    def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Shape:
+        question: [batch, question, dim]
+        passage: [passages, passage, dim]
+        result: [batch, length, model_dim] of both
+        """
+        question_mask, passage_mask = batch.question_mask, batch.passage_mask
+        question, asked_at = self._attend(question, question_mask, self.first, self.first_positions)
+        passage, at = self._attend(passage, passage_mask, self.second, self.second_positions)
+        passage, at, passage_mask = map(batch.for_questions, (passage, at, passage_mask))
         if self.config.word_match:
             # Only now: until here a passage is read the same way whatever the question.
-            second = second + self.match(matches)
-        first, second = self.read(first, second, first_mask, second_mask)
-        return self._reduce(first) + first_at, self._reduce(second) + second_at
+            passage = passage + self.match(word_matches(batch)[..., None].to(passage.dtype))
+        question, passage = self.read(question, passage, question_mask, passage_mask)
+        return self._reduce(question) + asked_at, self._reduce(passage) + at
 
     def _attend(
         self, words: Tensor, mask: Tensor, stream: Stream, join_positions: Join
@@ -284,16 +283,11 @@ class MatrixReduction(nn.Module):
         self.input_dropout = Dropout(config.dropout_input)
         self.layer = ProcessingLayer(config)
 
-    def forward(
-        self,
-        first: Tensor,
-        second: Tensor,
-        first_mask: Tensor,
-        second_mask: Tensor,
-        matches: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """`matches` is not used: marking words belongs to the reduction layer."""
-        return self.layer(self._place(first), self._place(second), first_mask, second_mask)
+    def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """As the reduction layer's; the dimensions are `dim` and `model_dim` too."""
+        placed = batch.for_questions(self._place(passage))
+        passage_mask = batch.for_questions(batch.passage_mask)
+        return self.layer(self._place(question), placed, batch.question_mask, passage_mask)
 
     def _place(self, words: Tensor) -> Tensor:
         reduced = self.reduction(words)
@@ -309,7 +303,7 @@ def word_matches(batch: Batch) -> Tensor:
     forms = torch.arange(len(batch.words), device=batch.words.device)
     unknown = batch.words <= UNKNOWN
     words = torch.where(unknown, -forms, batch.words)  # padding is form 0
-    passage, question = words[batch.passage], words[batch.question]
+    passage, question = batch.for_questions(words[batch.passage]), words[batch.question]
     same = passage[:, :, None] == question[:, None, :]
     return same.any(dim=2) & (passage != 0)
 
@@ -380,15 +374,14 @@ class Fabir(nn.Module):
         self._initialise()
 
     def forward(self, batch: Batch) -> SpanLogits:
-        # The residual stream has the precision of the weights, also under autocast.
         forms = self.embedding(batch.words, batch.characters)
-        forms = forms.to(self.embedding.words.trained.dtype)
-        passage_mask = (batch.passage > 0)[..., None]
-        question_mask = (batch.question > 0)[..., None]
-        passage = self.input_dropout(forms[batch.passage]) * passage_mask
-        question = self.input_dropout(forms[batch.question]) * question_mask
-        matches = word_matches(batch)[..., None].to(forms.dtype)
-        question, passage = self.reduction(question, passage, question_mask, passage_mask, matches)
+        if self.training:
+            # The residual stream has the precision of the weights, also under autocast.
+            forms = forms.to(self.embedding.words.trained.dtype)
+        passage = self.input_dropout(forms[batch.passage]) * batch.passage_mask
+        question = self.input_dropout(forms[batch.question]) * batch.question_mask
+        question, passage = self.reduction(question, passage, batch)
+        question_mask, passage_mask = batch.question_mask, batch.for_questions(batch.passage_mask)
         before = passage
         for number, layer in enumerate(self.layers):
             before = passage
@@ -404,7 +397,7 @@ class Fabir(nn.Module):
             ],
             dim=2,
         )
-        real = batch.passage > 0
+        real = passage_mask.squeeze(2)
         return SpanLogits(mask_logits(logits[..., 0], real), mask_logits(logits[..., 1], real))
 
     def _selector(self, outputs: int) -> nn.Module:

@@ -99,9 +99,9 @@ class Qanet(nn.Module):
 
     def forward(self, batch: Batch) -> SpanLogits:
         forms = self.dropout(self.narrow(self.embedding(batch.words, batch.characters)))
-        real = batch.passage > 0
-        passage_mask, question_mask = real[..., None], (batch.question > 0)[..., None]
+        passage_mask, question_mask = batch.passage_mask, batch.question_mask
         passage = self.encoder(forms[batch.passage], passage_mask)
+        passage, passage_mask = map(batch.for_questions, (passage, passage_mask))
         question = self.encoder(forms[batch.question], question_mask)
         attended = self.attention(passage, question, passage_mask, question_mask)
         model = self.fuse(self.dropout(attended))
@@ -111,6 +111,7 @@ class Qanet(nn.Module):
             passes.append(model)
         start = self.start(torch.cat([passes[0], passes[1]], dim=2)).squeeze(2)
         end = self.end(torch.cat([passes[0], passes[2]], dim=2)).squeeze(2)
+        real = passage_mask.squeeze(2)
         return SpanLogits(mask_logits(start, real), mask_logits(end, real))
 
 

@@ -45,13 +45,15 @@ class Examples:
 
     def batch(self, rows: np.ndarray) -> tuple[Batch, Tensor]:
         """Some questions as a batch, and [batch, 2] first and last words of their answers."""
+        # Few questions of a batch share a passage: it would vary in shape for little gain.
         passages = [self.passages[passage] for passage in self.passage_of[rows]]
         questions = [self.questions[row] for row in rows]
         # Without an answer both ends are the place before the passage.
         first = len(self.forms.before)
         none = np.full(2, -first)
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
-        return collate(self.forms, passages, questions), torch.from_numpy(spans).long()
+        batch = collate(self.forms, passages, questions, range(len(rows)))
+        return batch, torch.from_numpy(spans).long()
 
 
 def usable_examples(features: Features, vocabulary: Vocabulary, config: TrainingConfig) -> Examples:
