@@ -4,14 +4,15 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fabir.cli import main
-from fabir.data.squad import read_squad
+from fabir.data.squad import Dataset, read_squad, write_squad
 from factories import CONFIGS, small_reader
-from tiny import NETWORK, TRAINING, Files
+from tiny import NETWORK, TRAINING, Files, dataset
 
 PASSAGE = "Gravity pulls the drops down, so rain falls from the clouds to the ground. ☔ Ende.\r\n"
 
@@ -186,6 +187,51 @@ def test_train_refuses_a_misspelt_key(
     assert "config.yaml" in line
     assert "epoch" in line
     assert not (tmp_path / "run").exists()
+
+
+def test_find_lr_prints_a_rate_and_draws(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    config = write_config(tmp_path / "config.yaml")
+    data = ("--train", files.train, "--vectors", files.vectors)
+    plot = tmp_path / "lr.png"
+    out = run(capsys, "find-lr", config, *data, "--steps", 8, "--plot", plot)
+    assert 1e-7 <= float(out) <= 0.1
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "to a higher one" in refused(capsys, "find-lr", config, *data, "--lowest", 2)
+    line = refused(capsys, "find-lr", config, *data, "--plot", tmp_path / "lr.exe")
+    assert "name a .png" in line
+
+
+def test_augment_then_train_on_a_mix(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    more = tmp_path / "more.json"
+    program = ("--command", "sed 's/kite/drone/; s/wind/air/; s/1871/then/'")
+    run(capsys, "augment", files.train, "--output", more, *program)
+    made = read_squad(more)
+    assert "A drone needs air, a tail and a string." in [p.text for p in made.passages]
+    assert 0 < len(made) < len(dataset())  # "1871", an answer, is not there any more
+    config = write_config(tmp_path / "config.yaml", epochs=1, mix=[2, 1])
+    start = ("--train", files.train, more, "--dev", files.dev, "--vectors", files.vectors)
+    run(capsys, "train", config, *start, "--output", tmp_path / "run")
+    line = refused(capsys, "augment", files.train, "--output", tmp_path / "x", "--command", "false")
+    assert "'false' failed (1)" in line
+    assert not (tmp_path / "x").exists()
+    assert "one of the arguments" in refused(capsys, "augment", files.train, "--output", more)
+
+
+def test_make_negatives_writes_squad_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = Dataset(tuple(replace(p, title="one") for p in dataset().passages), "1.1")
+    write_squad(data, tmp_path / "in.json")
+    output = tmp_path / "out.json.gz"
+    run(capsys, "make-negatives", tmp_path / "in.json", "--output", output, "--ratio", 1)
+    made = read_squad(output)
+    assert made.has_unanswerable
+    assert sum(q.impossible for _, q in made.questions) == len(data)
+    line = refused(capsys, "make-negatives", tmp_path / "in.json", "--output", output, "--ratio", 0)
+    assert "above 0" in line
 
 
 def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:

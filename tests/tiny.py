@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from fabir.data.features import build_features
 from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
+from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import VocabularyConfig
+from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training.config import TrainingConfig
 from fabir.training.configuration import RunConfig
+from fabir.training.examples import usable_examples
+from fabir.training.loop import Trainer
 from fabir.training.run import train
 
 # Each passage with its questions, and each question with its answers.
@@ -159,4 +165,14 @@ def run_config(network: dict[str, Any] | None = None, **training: Any) -> RunCon
 def train_tiny(files: Files, output: Path, config: RunConfig, **options: Any) -> float:
     """Train on the tiny files; returns the best F1."""
     options = {"vectors_file": files.vectors, "processes": 1} | options
-    return train(config, files.train, files.dev, output, **options)
+    return train(config, [files.train], files.dev, output, **options)
+
+
+def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:
+    """What trains a new reader without word vectors on `data`."""
+    features = build_features(data)
+    config = run_config(**training)
+    vocabulary, _ = build_vocabulary(features.counts(), [], config.vocabulary)
+    reader = Reader.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
+    examples = usable_examples(features, reader.vocabulary, config.training)
+    return Trainer(reader, config.training, examples, data, output)

@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a verb. Exit code 0 is done, 2 the user's mistake, 1 ours."""
     parser = _build_parser()
     options, rest = parser.parse_known_args(arguments)
-    if rest and options.verb != "train":
+    if rest and options.verb not in ("train", "find-lr"):  # theirs override the configuration
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
     try:
         options.run(options, rest)
@@ -57,6 +57,11 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_predict(verb("predict", _predict, "answer every question of a SQuAD file"))
     _add_evaluate(verb("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
     _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
+    _add_find_lr(verb("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
+    _add_make_negatives(
+        verb("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
+    )
+    _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
@@ -156,19 +161,26 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
     print(json.dumps(evaluate(data, predicted, na_prob, threshold), indent=1))
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
+def _add_learning(parser: argparse.ArgumentParser) -> None:
+    """What is trained, on what."""
     parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
-    parser.add_argument("--train", type=Path, required=True, metavar="FILE", help="SQuAD file")
-    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
+    parser.add_argument(
+        "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
+    )
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
     start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
+    parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    _add_learning(parser)
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument(
         "--processes", type=int, metavar="N", help="that train together (default: the fastest)"
     )
-    parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
@@ -186,6 +198,93 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         processes=options.processes,
         on_bad_answer=options.on_bad_answer,
     )
+
+
+def _add_find_lr(parser: argparse.ArgumentParser) -> None:
+    _add_learning(parser)
+    parser.add_argument("--lowest", type=float, default=1e-6, metavar="RATE")
+    parser.add_argument("--highest", type=float, default=1.0, metavar="RATE")
+    parser.add_argument("--steps", type=int, default=200, metavar="N")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the loss at each rate")
+
+
+def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.configuration import load_config
+    from fabir.training.finder import check_plot, plot_sweep, sweep_files
+
+    if options.plot:
+        check_plot(options.plot)
+    sweep = sweep_files(
+        load_config(options.config, rest),
+        options.train,
+        vectors_file=options.vectors,
+        start=options.start,
+        on_bad_answer=options.on_bad_answer,
+        lowest=options.lowest,
+        highest=options.highest,
+        steps=options.steps,
+    )
+    if options.plot:
+        plot_sweep(sweep, options.plot)
+    print(f"a tenth of {sweep.lowest:.1e}, where the loss is lowest:", file=sys.stderr)
+    print(f"{sweep.suggestion:.1e}")
+
+
+def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--ratio", type=float, default=0.5, metavar="R", help="to an answerable question (0.5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.negatives import make_negatives
+    from fabir.data.squad import read_squad, write_squad
+
+    data = read_squad(options.data)
+    made = make_negatives(data, options.ratio, options.seed)
+    write_squad(made, options.output)
+    print(f"{len(made) - len(data)} unanswerable questions added to {len(data)}", file=sys.stderr)
+
+
+def _add_augment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument(
+        "--models",
+        nargs=2,
+        metavar=("THERE", "BACK"),
+        help="translation models: folders or names on the Hugging Face hub",
+    )
+    how.add_argument(
+        "--command", metavar="CMD", help="a program that paraphrases stdin to stdout line by line"
+    )
+    parser.add_argument(
+        "--candidates", type=int, default=1, metavar="N", help="translations kept each way (1)"
+    )
+    parser.add_argument(
+        "--threshold", type=float, default=0.5, metavar="P", help="least score of an answer (0.5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _augment(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.augmentation import augment
+    from fabir.data.paraphrase import BackTranslation, Command
+    from fabir.data.squad import read_squad, write_squad
+
+    data = read_squad(options.data)
+    if options.command:
+        paraphraser = Command(options.command)
+    else:
+        paraphraser = BackTranslation(*options.models, candidates=options.candidates)
+    made = augment(data, paraphraser, threshold=options.threshold, seed=options.seed)
+    write_squad(made.data, options.output)
+    kept = f"{len(made.data)} of {len(data)} questions kept"
+    print(f"{kept}; {made.lost} answers were not found again", file=sys.stderr)
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

@@ -145,27 +145,27 @@ def test_the_second_start_reads_the_cache(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = read_squad(files.train)
-    first = load_features(data, files.train, tmp_path)
+    first = load_features(data, [files.train], tmp_path)
     assert_equal(first, build_features(data))
     monkeypatch.setattr(module, "build_features", no_building)
-    assert_equal(load_features(data, files.train, tmp_path), first)
+    assert_equal(load_features(data, [files.train], tmp_path), first)
 
 
 def test_the_default_cache_is_where_caches_belong(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    load_features(read_squad(files.train), files.train)
+    load_features(read_squad(files.train), [files.train])
     assert len(list((tmp_path / "fabir" / "features").iterdir())) == 1
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    load_features(read_squad(files.train), files.train)
+    load_features(read_squad(files.train), [files.train])
     assert len(list((tmp_path / "home" / ".cache" / "fabir" / "features").iterdir())) == 1
 
 
 def test_a_damaged_entry_is_made_anew(files: Files, tmp_path: Path) -> None:
     data = read_squad(files.train)
-    expected = load_features(data, files.train, tmp_path)
+    expected = load_features(data, [files.train], tmp_path)
     (entry,) = tmp_path.iterdir()
     good = entry.read_bytes()
     generator = np.random.default_rng(0)
@@ -174,9 +174,9 @@ def test_a_damaged_entry_is_made_anew(files: Files, tmp_path: Path) -> None:
         damages.append(good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :])
     for damage in damages:
         entry.write_bytes(damage)
-        assert_equal(load_features(data, files.train, tmp_path), expected)
+        assert_equal(load_features(data, [files.train], tmp_path), expected)
     entry.write_bytes(good[:-1])
-    load_features(data, files.train, tmp_path)
+    load_features(data, [files.train], tmp_path)
     assert entry.read_bytes() == good
 
 
@@ -184,10 +184,10 @@ def test_other_contents_are_another_entry(files: Files, tmp_path: Path) -> None:
     source = tmp_path / "data.json"
     cache = tmp_path / "cache"
     source.write_bytes(files.train.read_bytes())
-    load_features(read_squad(source), source, cache)
+    load_features(read_squad(source), [source], cache)
     source.write_text(source.read_text().replace("lighthouse", "LIGHTHOUSE"))
     data = read_squad(source)
-    assert_equal(load_features(data, source, cache), build_features(data))
+    assert_equal(load_features(data, [source], cache), build_features(data))
     assert len(list(cache.iterdir())) == 2
 
 
@@ -199,7 +199,7 @@ def test_bad_answers_treated_in_another_way_are_another_entry(files: Files, tmp_
     for way in ("skip", "repair", "keep"):
         data = read_squad(source, way)
         assert data.bad_answers
-        found[way] = load_features(data, source, cache)
+        found[way] = load_features(data, [source], cache)
         assert_equal(found[way], build_features(data))
     assert len(found["skip"].spans) < len(found["repair"].spans)
     assert found["repair"].unaligned.sum() < found["keep"].unaligned.sum()
@@ -218,8 +218,8 @@ def test_any_text_survives_the_cache(shelf: Path, texts: list[str]) -> None:
     )
     source = shelf / "data.json"
     source.write_text(repr(texts))
-    first = load_features(data, source, shelf / "cache")
-    again = load_features(data, source, shelf / "cache")
+    first = load_features(data, [source], shelf / "cache")
+    again = load_features(data, [source], shelf / "cache")
     assert_equal(first, again)
     assert first.spellings == again.spellings
 

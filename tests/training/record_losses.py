@@ -20,8 +20,8 @@ def main() -> None:
     seen: list[float] = []
     step = Trainer._step
 
-    def recorded(self: Trainer, rows: np.ndarray) -> float:
-        seen.append(step(self, rows))
+    def recorded(self: Trainer, rows: np.ndarray, rate: float) -> float:
+        seen.append(step(self, rows, rate))
         assert not getattr(self.network, "will_sync_module_buffers", bool)()
         if self.main:
             Path(losses).write_text(json.dumps([self.accelerator.num_processes, *seen]))

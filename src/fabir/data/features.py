@@ -5,6 +5,7 @@ The cache holds what depends on the text alone, so that it serves every vocabula
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -132,13 +133,15 @@ def _aligned(passage: Passage, tokens: Tokens) -> list[tuple[list[int], int]]:
     return result
 
 
-def load_features(dataset: Dataset, source: Path, cache: Path | None = None) -> Features:
-    """The features of `dataset`, read from `source`: from the cache, or built and cached.
+def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None = None) -> Features:
+    """The features of `dataset`, read from `sources`: from the cache, or built and cached.
 
-    The entry is named by the file's contents, the answers kept, and the version of tokeniser and
+    The entry is named by the files' contents, the answers kept, and the version of tokeniser and
     format; a damaged entry is built anew.
     """
-    digest = hashlib.sha256(source.read_bytes())
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
     digest.update(repr((TOKENISER, _VERSION, len(dataset), dataset.bad_answers)).encode())
     path = (cache or _cache_folder()) / f"{digest.hexdigest()}.npz"
     try:

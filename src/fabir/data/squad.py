@@ -6,7 +6,7 @@ Everything here is text and character offsets; tokens and tensors are `fabir.dat
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -95,6 +95,14 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
         choices = ", ".join(get_args(OnBadAnswer))
         raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
     return _Parser(path, on_bad_answer).dataset(read_json(path))
+
+
+def joined(datasets: Sequence[Dataset]) -> Dataset:
+    """Several data sets as one, which is of version 2.0 if one of them is."""
+    passages = tuple(passage for data in datasets for passage in data.passages)
+    bad = tuple(line for data in datasets for line in data.bad_answers)
+    versions = [data.version for data in datasets]
+    return Dataset(passages, next(filter(_is_v2, versions), versions[0]), bad)
 
 
 def write_squad(dataset: Dataset, path: str | Path) -> None:

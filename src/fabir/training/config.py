@@ -11,9 +11,13 @@ class TrainingConfig:
     Args:
         epochs: passes over the training questions
         batch_size: questions of a step, over all processes
+        mix: shares of the training files in an epoch, such as 3, 1, 1: all of the first file, and
+            of each other one as many questions, drawn anew each epoch, as its share is of the
+            first one's. Empty for all questions of all files
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
+        optimiser: "adamw", or "muon" for matrices and AdamW for the rest
         learning_rate: the highest
         schedule: "inverse-root" falls with the root of the step (thesis eq. 5.24), "linear" stays
             level and falls to zero over the last `decay` of all steps
@@ -38,9 +42,11 @@ class TrainingConfig:
 
     epochs: int = 54
     batch_size: int = 75
+    mix: tuple[float, ...] = ()
     length_groups: int = 30
     max_passage: int = 400
     max_question: int = 60
+    optimiser: Literal["adamw", "muon"] = "adamw"
     learning_rate: float = 7.9e-4
     schedule: Literal["inverse-root", "linear"] = "inverse-root"
     warmup_steps: int = 4000
@@ -67,6 +73,8 @@ class TrainingConfig:
         for name in ("average", "label_smoothing", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
+        if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
+            raise ValueError("mix has a share above 0 for the first file and none below 0")
 
 
 def learning_rate(config: TrainingConfig, step: int, total: int) -> float:

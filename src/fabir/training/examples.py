@@ -23,6 +23,7 @@ class Examples:
     rows: [examples] numbers of the questions used
     passage_of: [questions] the passage of each question
     spans: the aligned answers of each question, the first of which is learnt
+    file_of: [questions] the training file that each question comes from
     """
 
     forms: Forms
@@ -31,13 +32,24 @@ class Examples:
     rows: np.ndarray
     passage_of: np.ndarray
     spans: Ragged
+    file_of: np.ndarray
 
     def epoch(self, number: int, config: TrainingConfig) -> list[np.ndarray]:
         """The batches of an epoch as questions' numbers; they depend on seed and `number` alone."""
-        lengths = self.passages.lengths[self.passage_of[self.rows]]
         generator = np.random.default_rng([config.seed, number])
+        rows = self._mixed(config.mix, generator) if config.mix else self.rows
+        lengths = self.passages.lengths[self.passage_of[rows]]
         groups = length_groups(lengths, config.batch_size, config.length_groups, generator)
-        return [self.rows[chosen] for chosen in groups]
+        return [rows[chosen] for chosen in groups]
+
+    def _mixed(self, mix: tuple[float, ...], generator: np.random.Generator) -> np.ndarray:
+        """The questions of the first file, and a share of each other one's."""
+        files = [self.rows[self.file_of[self.rows] == file] for file in range(len(mix))]
+        shares = [round(len(files[0]) * share / mix[0]) for share in mix]
+        drawn = [
+            generator.permutation(rows)[:share] for rows, share in zip(files, shares, strict=True)
+        ]
+        return np.concatenate([files[0], *drawn[1:]])
 
     def longest(self, rows: np.ndarray) -> int:
         """Words of the longest passage of some questions."""
@@ -56,13 +68,27 @@ class Examples:
         return batch, torch.from_numpy(spans).long()
 
 
-def usable_examples(features: Features, vocabulary: Vocabulary, config: TrainingConfig) -> Examples:
+def usable_examples(
+    features: Features,
+    vocabulary: Vocabulary,
+    config: TrainingConfig,
+    file_of: np.ndarray | None = None,
+) -> Examples:
     """The questions with an aligned answer, or if the reader knows such, with none at all, whose
     texts are not too long.
 
+    `file_of` numbers the file of each question; one file if not given.
+
     Raises:
-        InputError: there is none.
+        InputError: there is none, or there are not as many files as shares of a mix.
     """
+    if file_of is None:
+        file_of = np.zeros(len(features.questions), np.int32)
+    files = int(file_of.max(initial=0)) + 1
+    if config.mix and len(config.mix) != files:
+        raise InputError(
+            f"training.mix has {len(config.mix)} shares for {files} training files: give one each"
+        )
     forms, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
@@ -74,4 +100,4 @@ def usable_examples(features: Features, vocabulary: Vocabulary, config: Training
             f"{config.max_passage} words"
         )
     rows = np.flatnonzero(usable)
-    return Examples(forms, passages, questions, rows, features.passage_of, features.spans)
+    return Examples(forms, passages, questions, rows, features.passage_of, features.spans, file_of)

@@ -6,6 +6,7 @@ import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import torch
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
@@ -66,6 +67,8 @@ def best_processes(config: TrainingConfig) -> int:
 def launch(job: Job, processes: int) -> None:
     """Run a job in `processes` processes on this machine; 1 is this one.
 
+    Several have the job for themselves: its memory here is freed, if nobody else holds it.
+
     Raises:
         InputError: fewer than one.
     """
@@ -87,18 +90,25 @@ def launch(job: Job, processes: int) -> None:
     for name, value in _ALLOCATION.items():  # read when a process begins, so set before
         os.environ.setdefault(name, value)
     threads = max(1, torch.get_num_threads() // processes)
-    # As bytes, since tensors as arguments would be one memory for all processes.
-    arguments = (pickle.dumps(job), surroundings, threads)
-    try:
-        start_processes(_work, arguments, processes, start_method="spawn")
-    except ProcessExitedException as error:
-        sys.exit(error.exit_code)
+    # In a file, since tensors as arguments would be one memory for all processes, and bytes would
+    # stay in every one of them.
+    with NamedTemporaryFile() as packed:
+        pickle.dump(job, packed)
+        packed.flush()
+        del job
+        arguments = (packed.name, surroundings, threads)
+        try:
+            start_processes(_work, arguments, processes, start_method="spawn")
+        except ProcessExitedException as error:
+            sys.exit(error.exit_code)
 
 
-def _work(rank: int, job: bytes, surroundings: dict[str, str], threads: int) -> None:
+def _work(rank: int, packed: str, surroundings: dict[str, str], threads: int) -> None:
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(threads)
+    with open(packed, "rb") as file:
+        job = pickle.load(file)
     try:
-        pickle.loads(job).run()
+        job.run()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs, gather_object
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from fabir.answer.files import no_answer_probabilities, predictions
@@ -25,6 +25,7 @@ from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.examples import Examples
 from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
+from fabir.training.optimiser import make_optimisers, memory, remember
 
 _MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
 
@@ -60,13 +61,13 @@ class Trainer:
         if config.word_rows:
             reader.unfreeze_words(config.word_rows)
         reader.network.to(self.device)
-        self.optimiser = _optimiser(reader.network, config)
+        self.optimisers = make_optimisers(reader.network, config)
         self.progress = Progress(settings=settings)
         named = dict(reader.network.named_parameters())
         self.average = {n: p.detach().clone() for n, p in named.items()} if config.average else {}
         if resume:
             self._resume(settings)
-        # The optimiser stays as it is: every process makes the same step from the same gradient.
+        # The optimisers stay as they are: every process makes the same step from the same gradient.
         self.network = self.accelerator.prepare_model(reader.network)
         if isinstance(self.network, DistributedDataParallel):
             # The only buffers are fixed word vectors: sent once, they stay the same everywhere.
@@ -80,9 +81,7 @@ class Trainer:
         saved = time.monotonic()
         with live_line() if self.main else nullcontext(lambda line: None) as show:
             while self.progress.step < self.total and not self._out_of_patience():
-                batches = self._epoch(self.progress.epoch)
-                loss = self._step(batches[self.progress.batch])
-                self._advance(len(batches))
+                loss = self.step()
                 self.progress.seconds = time.monotonic() - started
                 show(self._line(loss))
                 if self._evaluation_due():
@@ -101,11 +100,18 @@ class Trainer:
         forget_metrics(self.output, self.progress.step)
         remove_partial(self.output)
 
-    def _advance(self, batches: int) -> None:
-        self.progress.step += 1
-        self.progress.batch += 1
-        if self.progress.batch == batches:
-            self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+    def step(self, rate: float | None = None) -> float:
+        """Learn from the next batch, at the schedule's rate or another; returns its loss."""
+        progress = self.progress
+        batches = self._epoch(progress.epoch)
+        if rate is None:
+            rate = learning_rate(self.config, progress.step + 1, self.total)
+        loss = self._step(batches[progress.batch], rate)
+        progress.step += 1
+        progress.batch += 1
+        if progress.batch == len(batches):
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+        return loss
 
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.progress.stale
@@ -116,7 +122,7 @@ class Trainer:
             self._plan = epoch, self.examples.epoch(epoch, self.config)
         return self._plan[1]
 
-    def _step(self, rows: np.ndarray) -> float:
+    def _step(self, rows: np.ndarray, rate: float) -> float:
         """One optimiser step; the loss is the mean over the whole batch, on all processes.
 
         Random numbers start anew from seed and step, so a resumed run needs no state of them.
@@ -124,8 +130,9 @@ class Trainer:
         config, progress = self.config, self.progress
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         torch.manual_seed((config.seed * 1_000_003 + progress.step) * 64 + rank)
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate(config, progress.step + 1, self.total)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
         self.network.train()
         enable_dropout(self.network, progress.step >= config.dropout_after * self.per_epoch)
         # A process without a share of a small batch reads another's, which counts for nothing.
@@ -134,16 +141,17 @@ class Trainer:
         loss = self._backward(share, (rank < len(rows)) * world / len(rows)) / world
         if config.clip:
             self.accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        for optimiser in self.optimisers:
+            optimiser.step()
+            optimiser.zero_grad()
         if self.average:
             parameters = dict(self.reader.network.named_parameters())
             # A young average would remember the random weights it began with.
-            memory = min(config.average, (1 + progress.step) / (10 + progress.step))
+            kept = min(config.average, (1 + progress.step) / (10 + progress.step))
             torch._foreach_lerp_(  # pyright: ignore[reportPrivateImportUsage]
                 list(self.average.values()),
                 [parameters[name].detach() for name in self.average],
-                1 - memory,
+                1 - kept,
             )
         return float(self.accelerator.reduce(loss, "sum"))  # pyright: ignore[reportArgumentType]
 
@@ -241,30 +249,20 @@ class Trainer:
         if not self.main:
             return
         network = self.reader.network
-        states = self.optimiser.state
         groups = {
             "network": dict(network.state_dict()),
             "average": self.average,
+            **memory(self.optimisers, network),
         }
-        for moment in ("exp_avg", "exp_avg_sq"):
-            groups[moment] = {
-                name: states[p][moment] for name, p in network.named_parameters() if p in states
-            }
         save_checkpoint(self.output, self.progress, groups)
 
     def _resume(self, settings: str) -> None:
         self.progress, groups = load_checkpoint(self.output)
         self.progress.settings = settings
-        self.reader.network.load_state_dict(groups["network"])
-        for name, value in groups.get("average", {}).items():
+        self.reader.network.load_state_dict(groups.pop("network"))
+        for name, value in groups.pop("average", {}).items():
             self.average[name].copy_(value)
-        for name, parameter in self.reader.network.named_parameters():
-            if name in groups.get("exp_avg", {}):
-                self.optimiser.state[parameter] = {
-                    "step": torch.tensor(float(self.progress.step), device=parameter.device),
-                    "exp_avg": groups["exp_avg"][name].to(parameter.device),
-                    "exp_avg_sq": groups["exp_avg_sq"][name].to(parameter.device),
-                }
+        remember(self.optimisers, self.reader.network, groups, self.progress.step)
 
     def _line(self, loss: float) -> str:
         progress = self.progress
@@ -278,19 +276,3 @@ class Trainer:
             f"loss {self._smooth:.3f}  {rate:.0f} questions/s  best F1 {progress.best_f1:.2f}  "
             f"{left / 3600:.1f} h left"
         )
-
-
-def _optimiser(network: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Adam whose weight decay is apart from the gradient and spares words, biases and norms."""
-    decayed, spared = [], []
-    for name, parameter in network.named_parameters():
-        embedded = name.startswith("embedding.words")
-        (spared if embedded or parameter.ndim <= 1 else decayed).append(parameter)
-    groups = [
-        {"params": decayed, "weight_decay": config.weight_decay},
-        {"params": spared, "weight_decay": 0.0},
-    ]
-    betas = (config.beta1, config.beta2)
-    return torch.optim.AdamW(
-        groups, lr=config.learning_rate, betas=betas, eps=config.epsilon, fused=True
-    )

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -11,20 +12,20 @@ import numpy as np
 import torch
 
 from fabir.data.features import Features, load_features
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.squad import Dataset, joined, read_squad
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
-from fabir.training.examples import usable_examples
+from fabir.training.examples import Examples, usable_examples
 from fabir.training.launch import Job, best_processes, launch
 
 
 def train(
     config: RunConfig,
-    train_file: Path,
+    train_files: Sequence[Path],
     dev_file: Path,
     output: Path,
     *,
@@ -37,6 +38,7 @@ def train(
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
 
     Args:
+        train_files: all of them, or mixed as `config.training.mix` says
         vectors_file: word vectors of a new reader
         start: the folder of a reader to go on from, instead of vectors
         processes: how many train together on this machine; as many as are fastest if not said
@@ -46,20 +48,51 @@ def train(
     """
     if not resume and (output / FILE).exists():
         raise InputError(f"{output} holds a training run: add --resume to go on, or name another")
-    data = read_squad(train_file, on_bad_answer)
+    if processes is None:
+        processes = best_processes(config.training)
+    # No name for the job here, so that `launch` can free it.
+    launch(
+        _job(config, train_files, dev_file, output, vectors_file, start, resume, on_bad_answer),
+        processes,
+    )
+    return load_checkpoint(output)[0].best_f1
+
+
+def _job(
+    config: RunConfig,
+    train_files: Sequence[Path],
+    dev_file: Path,
+    output: Path,
+    vectors_file: Path | str | None,
+    start: Path | None,
+    resume: bool,
+    on_bad_answer: Literal["error", "skip", "repair"],
+) -> Job:
+    reader, examples, settings = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    if resume:
+        _check_resumable(output, settings, len(examples.epoch(0, config.training)))
     dev = read_squad(dev_file, "keep")
-    features = load_features(data, train_file)
+    return Job(reader, config.training, examples, dev, output, settings, resume)
+
+
+def prepare(
+    config: RunConfig,
+    train_files: Sequence[Path],
+    vectors_file: Path | str | None,
+    start: Path | None,
+    on_bad_answer: Literal["error", "skip", "repair"],
+) -> tuple[Reader, Examples, str]:
+    """A new or continued reader, what it learns from, and a digest of both."""
+    parts = [read_squad(path, on_bad_answer) for path in train_files]
+    file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    data = joined(parts)
+    features = load_features(data, train_files)
     _report(data, features)
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
     reader = _continued(config, start) if start else _new(config, features, vectors_file, no_answer)
-    settings = _settings(config, features, reader)
-    examples = usable_examples(features, reader.vocabulary, config.training)
-    if resume:
-        _check_resumable(output, settings, len(examples.epoch(0, config.training)))
-    job = Job(reader, config.training, examples, dev, output, settings, resume)
-    launch(job, best_processes(config.training) if processes is None else processes)
-    return load_checkpoint(output)[0].best_f1
+    examples = usable_examples(features, reader.vocabulary, config.training, file_of)
+    return reader, examples, _settings(config, features, reader)
 
 
 def _check_resumable(output: Path, settings: str, batches: int) -> None:
@@ -106,7 +139,9 @@ def _continued(config: RunConfig, start: Path) -> Reader:
 def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
     """A digest of what a checkpoint depends on; the schedule may change when a run resumes."""
     words = (reader.vocabulary.trained, reader.vocabulary.fixed, reader.vocabulary.characters)
-    digest = hashlib.sha256(repr((config.reader, asdict(config.network), words)).encode())
+    optimiser = config.training.optimiser
+    decides = config.reader, asdict(config.network), optimiser, words
+    digest = hashlib.sha256(repr(decides).encode())
     for values in (features.passages.values, features.questions.values):
         digest.update(values.tobytes())
     digest.update(reader.fixed_rows.numpy().tobytes())

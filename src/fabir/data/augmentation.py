@@ -1,0 +1,152 @@
+"""More training data from paraphrases of the passages (Yu et al. 2018, section 3).
+
+Knows nothing about how paraphrases are made: see `fabir.data.paraphrase`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from fabir.data.squad import Answer, Dataset, Passage
+from fabir.errors import InputError
+from fabir.progress import track
+from fabir.text.sentences import sentences
+from fabir.text.tokens import tokenise
+
+_LONGER = 2  # times as many words as the old answer, and one, a new one may have
+
+
+class Paraphraser(Protocol):
+    """Says sentences in other words."""
+
+    def paraphrase(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """For each sentence, in order, its paraphrases, one at least."""
+        ...
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """What became of a data set: the new one, and how many answers were not found again."""
+
+    data: Dataset
+    lost: int
+
+
+def augment(
+    dataset: Dataset,
+    paraphraser: Paraphraser,
+    *,
+    threshold: float = 0.5,
+    seed: int = 0,
+    suffix: str = "-paraphrase",
+) -> Augmented:
+    """`dataset` with every sentence of its passages replaced by a paraphrase chosen at random.
+
+    An answer is looked for in the paraphrase of its sentence (`find_again`); one that runs over
+    several sentences, or has a score below `threshold`, is lost, and a question without any answer
+    left with it. Questions are kept word for word, with `suffix` appended to their ids; those that
+    have no answer are kept too.
+
+    Raises:
+        InputError: a threshold outside 0 to 1; what the paraphraser raises.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"the threshold is between 0 and 1, not {threshold}")
+    spans = [sentences(passage.text) for passage in dataset.passages]
+    texts = [
+        passage.text[start:end]
+        for passage, found in zip(dataset.passages, spans, strict=True)
+        for start, end in found
+    ]
+    distinct = list(dict.fromkeys(texts))
+    made = track(paraphraser.paraphrase(distinct), "paraphrasing", len(distinct))
+    paraphrases = dict(zip(distinct, made, strict=True))
+    generator = np.random.default_rng(seed)
+    passages, lost = [], 0
+    for passage, found in zip(dataset.passages, spans, strict=True):
+        candidates = [paraphrases[passage.text[start:end]] for start, end in found]
+        chosen = [texts[generator.integers(len(texts))] for texts in candidates]
+        rewritten = _Rewritten.of(passage.text, found, chosen)
+        questions = []
+        for question in passage.questions:
+            answers = [rewritten.answer(answer, threshold) for answer in question.answers]
+            kept = tuple(dict.fromkeys(answer for answer in answers if answer))
+            lost += answers.count(None)
+            if kept or question.impossible:
+                id = f"{question.id}{suffix}"
+                questions.append(replace(question, id=id, answers=kept, plausible=()))
+        if questions:
+            passages.append(Passage(rewritten.text, passage.title, tuple(questions)))
+    return Augmented(Dataset(tuple(passages), dataset.version), lost)
+
+
+def find_again(answer: Sequence[str], words: Sequence[str]) -> tuple[int, int, float]:
+    """The words of a paraphrase that say what `answer` says: first, last (inclusive), score.
+
+    Each word is compared with the first and with the last word of the answer by the 2-grams of
+    their characters (Dice's coefficient); the span with the largest sum, at most twice as long as
+    the answer and a word, of equal ones the first and shortest. The score is the mean of its two
+    coefficients, between 0 and 1.
+    """
+    first = np.array([_alike(answer[0], word) for word in words])
+    last = np.array([_alike(answer[-1], word) for word in words])
+    longest = _LONGER * len(answer) + 1
+    best = 0, 0, -1.0
+    for start, score in enumerate(first):
+        ends = last[start : start + longest]
+        end = int(ends.argmax())
+        if score + ends[end] > best[2]:
+            best = start, start + end, float(score + ends[end])
+    return best[0], best[1], best[2] / 2
+
+
+def _alike(one: str, other: str) -> float:
+    """Dice's coefficient of the 2-grams of two words, their borders included."""
+    ours, theirs = _bigrams(one), _bigrams(other)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
+def _bigrams(word: str) -> set[str]:
+    bordered = f" {word.lower()} "
+    return {bordered[i : i + 2] for i in range(len(bordered) - 1)}
+
+
+@dataclass(frozen=True)
+class _Rewritten:
+    """A passage with its sentences replaced; white space between them stays as it was."""
+
+    text: str
+    old: list[tuple[int, int]]
+    new: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, text: str, old: list[tuple[int, int]], sentences: list[str]) -> "_Rewritten":
+        pieces: list[str] = []
+        new = []
+        done = length = 0
+        for (start, end), sentence in zip(old, sentences, strict=True):
+            between = text[done:start]
+            begin = length + len(between)
+            new.append((begin, begin + len(sentence)))
+            pieces += [between, sentence]
+            done, length = end, begin + len(sentence)
+        return cls("".join([*pieces, text[done:]]), old, new)
+
+    def answer(self, answer: Answer, threshold: float) -> Answer | None:
+        end = answer.start + len(answer.text)
+        for (start, stop), (begin, close) in zip(self.old, self.new, strict=True):
+            if start <= answer.start and end <= stop:
+                return self._within(answer.text, begin, close, threshold)
+        return None
+
+    def _within(self, answer: str, begin: int, close: int, threshold: float) -> Answer | None:
+        asked, tokens = tokenise(answer).words, tokenise(self.text[begin:close])
+        if not asked or not tokens.words:
+            return None
+        first, last, score = find_again(asked, tokens.words)
+        if score < threshold:
+            return None
+        start, end = begin + tokens.starts[first], begin + tokens.ends[last]
+        return Answer(self.text[start:end], start)

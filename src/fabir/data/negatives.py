@@ -1,0 +1,80 @@
+"""Unanswerable questions made from answerable ones, for users whose data has none."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from fabir.data.squad import Dataset, Passage, Question
+from fabir.errors import InputError
+from fabir.text.tokens import tokenise
+
+
+def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Dataset:
+    """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions to an answerable one.
+
+    A question is asked again of the paragraph of the same article (neighbouring passages of one
+    title) that shares most words with it, rare ones counting more, among those that do not hold
+    any of its answers' texts; of equally good ones the first. Its id gets "-negative" appended.
+    Which questions are taken depends on `seed` alone. Where the articles offer fewer, there are
+    fewer.
+
+    Raises:
+        InputError: `ratio` is not positive, or no question can be asked elsewhere.
+    """
+    if not ratio > 0:
+        raise InputError(f"the ratio of negatives must be above 0, not {ratio}")
+    articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
+    possible = [
+        (number, place, question)
+        for number, article in enumerate(articles)
+        for question, place in _elsewhere(article)
+    ]
+    if not possible:
+        raise InputError("no question has another paragraph in its article that could be asked")
+    answerable = sum(bool(question.answers) for _, question in dataset.questions)
+    wanted = min(len(possible), round(ratio * answerable))
+    chosen = np.random.default_rng(seed).permutation(len(possible))[:wanted]
+    added: dict[tuple[int, int], list[Question]] = {}
+    for index in sorted(chosen):
+        number, place, question = possible[index]
+        added.setdefault((number, place), []).append(_negative(question))
+    passages = (
+        replace(passage, questions=(*passage.questions, *added.get((number, place), ())))
+        for number, article in enumerate(articles)
+        for place, passage in enumerate(article)
+    )
+    return Dataset(tuple(passages), "v2.0", dataset.bad_answers)
+
+
+def _negative(question: Question) -> Question:
+    return Question(f"{question.id}-negative", question.text, (), impossible=True)
+
+
+def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
+    """Each answerable question with the place of the paragraph it is best asked of instead."""
+    words = [_words(passage.text) for passage in article]
+    seen = Counter(word for paragraph in words for word in paragraph)
+    weights = {word: math.log(1 + len(article) / count) for word, count in seen.items()}
+    texts = [passage.text.lower() for passage in article]
+    for home, passage in enumerate(article):
+        for question in passage.questions:
+            if not question.answers:
+                continue
+            answers = [answer.text.strip().lower() for answer in question.answers]
+            places = [
+                place
+                for place, text in enumerate(texts)
+                if place != home and not any(answer in text for answer in answers)
+            ]
+            if places:
+                asked = _words(question.text)
+                scores = [sum(weights[w] for w in asked & words[place]) for place in places]
+                yield question, places[int(np.argmax(scores))]
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in tokenise(text).words}

@@ -1,0 +1,154 @@
+"""The learning-rate finder (Smith 2017; A3 section 3.5): a sweep of rates, what it suggests."""
+
+import copy
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.files import replacing
+from fabir.progress import track
+from fabir.training.configuration import RunConfig
+from fabir.training.loop import Trainer
+from fabir.training.run import prepare
+
+_MEMORY = 0.95  # of the smoothed loss
+_BLOWN_UP = 4.0  # times the lowest smoothed loss, from which on larger rates tell nothing
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Losses of steps at rising rates; `smoothed` is their running mean, unbiased at its start."""
+
+    rates: list[float]
+    losses: list[float]
+    smoothed: list[float]
+
+    @property
+    def lowest(self) -> float:
+        """The rate at which the smoothed loss was lowest."""
+        return self.rates[self.smoothed.index(min(self.smoothed))]
+
+    @property
+    def suggestion(self) -> float:
+        """A tenth of `lowest`: there the loss falls fast and is far from growing again."""
+        return self.lowest / 10
+
+
+def find_learning_rate(
+    trainer: Trainer, lowest: float = 1e-6, highest: float = 1.0, steps: int = 200
+) -> Sweep:
+    """Train `steps` batches at rates that grow exponentially from `lowest` to `highest`.
+
+    Stops early when the loss has blown up. Weights, optimisers, averages, progress and random
+    numbers are afterwards what they were before.
+
+    Raises:
+        InputError: rates that do not rise from above 0, or fewer than 2 steps.
+    """
+    _check_range(lowest, highest, steps)
+    rates, losses, smoothed = [], [], []
+    mean = 0.0
+    with _restored(trainer):
+        for step in track(range(steps), "sweeping", steps):
+            rate = lowest * (highest / lowest) ** (step / (steps - 1))
+            loss = trainer.step(rate)
+            mean = _MEMORY * mean + (1 - _MEMORY) * loss
+            if not math.isfinite(mean):
+                break
+            rates.append(rate)
+            losses.append(loss)
+            smoothed.append(mean / (1 - _MEMORY ** (step + 1)))
+            if smoothed[-1] > _BLOWN_UP * min(smoothed):
+                break
+    return Sweep(rates, losses, smoothed)
+
+
+def sweep_files(
+    config: RunConfig,
+    train_files: Sequence[Path],
+    *,
+    vectors_file: Path | str | None = None,
+    start: Path | None = None,
+    on_bad_answer: Literal["error", "skip", "repair"] = "error",
+    lowest: float = 1e-6,
+    highest: float = 1.0,
+    steps: int = 200,
+) -> Sweep:
+    """The sweep of a run with this configuration on these files, see `fabir.training.run.train`."""
+    _check_range(lowest, highest, steps)
+    reader, examples, _ = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    no_dev, nowhere = Dataset((), ""), Path()  # nothing is evaluated or written
+    trainer = Trainer(reader, config.training, examples, no_dev, nowhere)
+    return find_learning_rate(trainer, lowest, highest, steps)
+
+
+def _check_range(lowest: float, highest: float, steps: int) -> None:
+    if not 0 < lowest < highest or steps < 2:
+        raise InputError(
+            "a sweep goes from a rate above 0 to a higher one in 2 steps or more, "
+            f"not from {lowest:g} to {highest:g} in {steps}"
+        )
+
+
+@contextmanager
+def _restored(trainer: Trainer) -> Iterator[None]:
+    network = trainer.reader.network
+    kept = copy.deepcopy(
+        (network.state_dict(), [o.state_dict() for o in trainer.optimisers], trainer.average)
+    )
+    progress, training = copy.deepcopy(trainer.progress), network.training
+    random = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        weights, states, average = kept
+        network.load_state_dict(weights)
+        network.train(training)
+        for optimiser, state in zip(trainer.optimisers, states, strict=True):
+            optimiser.load_state_dict(state)
+        for name, value in average.items():
+            trainer.average[name].copy_(value)
+        trainer.progress = progress
+        torch.set_rng_state(random)
+
+
+def check_plot(path: Path) -> None:
+    """Find out before the sweep whether it can be drawn.
+
+    Raises:
+        InputError: matplotlib is missing, or does not know the kind of file.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise InputError("plots need matplotlib: pip install 'fabir[plots]'") from error
+    if path.suffix.lstrip(".") not in FigureCanvasBase.get_supported_filetypes():
+        raise InputError(f"cannot draw {path}: name a .png, .svg or .pdf file")
+
+
+def plot_sweep(sweep: Sweep, path: Path) -> None:
+    """Draw a sweep and its suggestion as the kind of file that `path` ends in.
+
+    Raises:
+        InputError: as `check_plot`, or the file cannot be written.
+    """
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(sweep.rates, sweep.losses, color="0.75", linewidth=1, label="loss of a batch")
+    axes.plot(sweep.rates, sweep.smoothed, color="tab:blue", linewidth=2, label="smoothed")
+    label = f"suggested {sweep.suggestion:.1e}"
+    axes.axvline(sweep.suggestion, color="tab:orange", linestyle="--", label=label)
+    axes.set(xscale="log", xlabel="learning rate", ylabel="training loss")
+    axes.legend(frameon=False)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)

@@ -1,0 +1,92 @@
+"""Who changes which weights: AdamW, or Muon for the matrices; and what they remember, by name."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from fabir.errors import InputError
+from fabir.training.config import TrainingConfig
+
+
+def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
+    """One optimiser for all parameters, or Muon and one for those that are not its.
+
+    Muon (Jordan et al. 2024) steps by the orthogonalised momentum of a matrix. It is for what maps
+    features to features: not for tables of words or characters, biases, norms and filters. Its
+    steps are scaled to the size of AdamW's (Liu et al. 2025), so both have one learning rate.
+    Weight decay is apart from the gradient and spares words, biases and norms.
+
+    Raises:
+        InputError: this torch has no Muon.
+    """
+    matrices, decayed, spared = [], [], []
+    for name, parameter in network.named_parameters():
+        if name.startswith("embedding.words") or parameter.ndim <= 1:
+            spared.append(parameter)
+        elif config.optimiser == "muon" and parameter.ndim == 2 and "table" not in name:
+            matrices.append(parameter)
+        else:
+            decayed.append(parameter)
+    adamw = torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": config.weight_decay},
+            {"params": spared, "weight_decay": 0.0},
+        ],
+        lr=config.learning_rate,
+        betas=(config.beta1, config.beta2),
+        eps=config.epsilon,
+        fused=True,
+    )
+    if not matrices:
+        return [adamw]
+    if not hasattr(torch.optim, "Muon"):
+        raise InputError(
+            f"training.optimiser muon needs torch 2.9 or later, this is {torch.__version__}: "
+            "upgrade it, or choose adamw"
+        )
+    muon = torch.optim.Muon(
+        matrices,
+        lr=config.learning_rate,
+        weight_decay=config.weight_decay,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    return [muon, adamw]
+
+
+def memory(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
+    """What the optimisers remember of each parameter: its moments, each by the parameter's name.
+
+    How many steps were made is left out: it is the same for all.
+    """
+    names: dict[Tensor, str] = {p: name for name, p in network.named_parameters()}
+    kept: dict[str, dict[str, Tensor]] = {}
+    for optimiser in optimisers:
+        for parameter, state in optimiser.state.items():
+            for moment in state.keys() - {"step"}:
+                kept.setdefault(moment, {})[names[parameter]] = state[moment]
+    return kept
+
+
+def remember(
+    optimisers: Sequence[Optimizer],
+    network: nn.Module,
+    kept: dict[str, dict[str, Tensor]],
+    steps: int,
+) -> None:
+    """Give the optimisers back what `memory` took from them after `steps` steps."""
+    names = {parameter: name for name, parameter in network.named_parameters()}
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            for parameter in group["params"]:
+                name, device = names[parameter], parameter.device
+                state = {
+                    moment: values[name].to(device)
+                    for moment, values in kept.items()
+                    if name in values
+                }
+                if "exp_avg" in state:
+                    state["step"] = torch.tensor(float(steps), device=device)
+                if state:
+                    optimiser.state[parameter] = state

@@ -1,0 +1,78 @@
+"""Negatives are unanswerable where they are asked, and nothing else changes."""
+
+import pytest
+
+from fabir.data.negatives import make_negatives
+from fabir.data.squad import Answer, Dataset, Passage, Question
+from fabir.errors import InputError
+
+OLM, SOURCE, MOUTH, KITE = (
+    "The Olm is 212 km long.",
+    "The source of the Olm lies in the Grey Hills, far from any town.",
+    "Its mouth is Lake Sandar. It is 212 km from there to the hills.",
+    "A kite needs wind.",
+)
+
+
+def question(id: str, text: str, answer: str, passage: str) -> Question:
+    return Question(id, text, (Answer(answer, passage.index(answer)),))
+
+
+LONG = question("long", "How long is the Olm?", "212 km", OLM)
+BEGIN = question("begin", "Where is the source of the Olm?", "the Grey Hills", SOURCE)
+END = question("end", "Where is the mouth of the Olm?", "Lake Sandar", MOUTH)
+NEEDS = question("needs", "What does a kite need?", "wind", KITE)
+DATA = Dataset(
+    (
+        Passage(OLM, "Olm", (LONG,)),
+        Passage(SOURCE, "Olm", (BEGIN,)),
+        Passage(MOUTH, "Olm", (END,)),
+        Passage(KITE, "Kite", (NEEDS,)),
+    ),
+    "1.1",
+)
+
+
+def test_a_question_is_asked_of_the_most_similar_paragraph_without_its_answer() -> None:
+    made = make_negatives(DATA, ratio=10)
+    negatives = {q.id: p.text for p, q in made.questions if q.impossible}
+    assert negatives == {
+        "long-negative": SOURCE,  # MOUTH has its answer's text too
+        "begin-negative": OLM,
+        "end-negative": SOURCE,  # that has "Olm" and "of" in common with it
+    }
+
+
+def test_the_rest_stays_as_it_was() -> None:
+    made = make_negatives(DATA, ratio=10)
+    assert made.has_unanswerable
+    assert [p.text for p in made.passages] == [p.text for p in DATA.passages]
+    kept = [(p.text, q) for p, q in made.questions if not q.impossible]
+    assert kept == [(p.text, q) for p, q in DATA.questions]
+    texts = {q.id: q.text for _, q in DATA.questions}
+    for _, negative in made.questions:
+        if negative.impossible:
+            assert negative.answers == ()
+            assert negative.text == texts[negative.id.removesuffix("-negative")]
+
+
+def test_as_many_as_asked_and_a_seed_decides_which() -> None:
+    def chosen(ratio: float, seed: int = 0) -> set[str]:
+        return {q.id for _, q in make_negatives(DATA, ratio, seed).questions if q.impossible}
+
+    assert len(chosen(0.5)) == 2
+    assert len(chosen(0.25)) == 1
+    assert chosen(0.5, 3) == chosen(0.5, 3)
+    assert len({frozenset(chosen(0.25, seed)) for seed in range(20)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "ratio", "message"),
+    [
+        (DATA, 0.0, "must be above 0"),
+        (Dataset((DATA.passages[3],), "1.1"), 1.0, "no question has another paragraph"),
+    ],
+)
+def test_nothing_to_make_is_the_users_mistake(data: Dataset, ratio: float, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_negatives(data, ratio)

@@ -1,0 +1,66 @@
+"""Which questions an epoch has when several files are mixed."""
+
+import numpy as np
+import pytest
+
+from fabir.data.features import build_features
+from fabir.data.squad import joined
+from fabir.errors import InputError
+from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
+from fabir.training.config import TrainingConfig
+from fabir.training.examples import Examples, usable_examples
+from tiny import dataset
+
+FILES = 3
+EACH = len(dataset())
+
+
+def examples(config: TrainingConfig) -> Examples:
+    """Of a file, and twice the same again."""
+    features = build_features(joined([dataset()] * FILES))
+    vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig())
+    file_of = np.repeat(np.arange(FILES), EACH)
+    return usable_examples(features, vocabulary, config, file_of)
+
+
+def epoch(number: int, *mix: float, batch_size: int = 4) -> list[np.ndarray]:
+    config = TrainingConfig(batch_size=batch_size, length_groups=2, mix=mix)
+    return examples(config).epoch(number, config)
+
+
+def test_without_a_mix_every_question_of_every_file_is_read_once() -> None:
+    assert sorted(np.concatenate(epoch(0))) == list(range(FILES * EACH))
+
+
+def test_a_mix_is_all_of_the_first_file_and_a_share_of_the_others() -> None:
+    for number in range(3):
+        rows = np.concatenate(epoch(number, 3, 1, 0.5))
+        assert len(set(rows)) == len(rows)
+        counts = np.bincount(rows // EACH, minlength=FILES)
+        assert counts.tolist() == [EACH, round(EACH / 3), round(EACH / 6)]
+
+
+def test_a_mix_draws_anew_each_epoch_and_a_seed_decides_it() -> None:
+    def second(number: int) -> set[int]:
+        rows = np.concatenate(epoch(number, 3, 1, 1))
+        return {int(row) for row in rows if EACH <= row < 2 * EACH}
+
+    assert second(0) == second(0)
+    assert len({frozenset(second(number)) for number in range(5)}) > 1
+    assert len({len(epoch(number, 3, 1, 1)) for number in range(5)}) == 1  # epochs of equal length
+
+
+def test_a_share_may_ask_for_more_than_there_is() -> None:
+    rows = np.concatenate(epoch(0, 1, 5, 0))
+    assert np.bincount(rows // EACH, minlength=FILES).tolist() == [EACH, EACH, 0]
+
+
+def test_a_mix_has_a_share_for_each_file() -> None:
+    with pytest.raises(InputError, match="2 shares for 3 training files"):
+        epoch(0, 3, 1)
+
+
+@pytest.mark.parametrize("mix", [(0.0, 1.0), (1.0, -1.0)])
+def test_shares_are_not_negative_and_the_first_is_not_none(mix: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="mix has a share above 0 for the first file"):
+        TrainingConfig(mix=mix)

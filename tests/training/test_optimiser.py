@@ -1,0 +1,88 @@
+"""Which weights each optimiser gets, and that what they remember comes back."""
+
+import pytest
+import torch
+
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.training.config import TrainingConfig
+from fabir.training.optimiser import make_optimisers, memory, remember
+from factories import small_reader
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return small_reader("fabir")
+
+
+def names(reader: Reader, group: dict[str, list[torch.Tensor]]) -> set[str]:
+    known = {parameter: name for name, parameter in reader.network.named_parameters()}
+    return {known[parameter] for parameter in group["params"]}  # pyright: ignore[reportArgumentType]
+
+
+def test_decay_spares_words_biases_and_norms(reader: Reader) -> None:
+    (adamw,) = make_optimisers(reader.network, TrainingConfig(weight_decay=0.5))
+    decayed, spared = (names(reader, group) for group in adamw.param_groups)
+    assert [group["weight_decay"] for group in adamw.param_groups] == [0.5, 0.0]
+    assert decayed | spared == {name for name, _ in reader.network.named_parameters()}
+    assert not any("bias" in name or "embedding.words" in name for name in decayed)
+    assert "reduction.reduction.weight" in decayed
+
+
+def test_muon_has_the_matrices_and_adamw_the_rest(reader: Reader) -> None:
+    config = TrainingConfig(optimiser="muon", weight_decay=0.5)
+    muon, adamw = make_optimisers(reader.network, config)
+    (matrices,) = (names(reader, group) for group in muon.param_groups)
+    decayed, spared = (names(reader, group) for group in adamw.param_groups)
+    assert matrices | decayed | spared == {name for name, _ in reader.network.named_parameters()}
+    assert "reduction.reduction.weight" in matrices
+    assert "layers.0.self_attention.weights.query.weight" in matrices
+    assert {"embedding.characters.table.weight", "selectors.0.inner.weight"} <= decayed
+    assert "embedding.words.trained" in spared
+
+
+def test_muon_makes_steps_of_the_size_of_adams(reader: Reader) -> None:
+    """0.2 times the rate in the mean, whatever the size of the gradient (Liu et al. 2025)."""
+    config = TrainingConfig(optimiser="muon", learning_rate=0.01)
+    muon, _ = make_optimisers(reader.network, config)
+    weight = reader.network.get_parameter("reduction.reduction.weight")
+    before = weight.detach().clone()
+    weight.grad = 1000 * torch.randn_like(weight)
+    muon.step()
+    assert float((weight - before).square().mean().sqrt()) == pytest.approx(0.002, rel=0.3)
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_what_is_remembered_comes_back(optimiser: str) -> None:
+    config = TrainingConfig(optimiser=optimiser)  # pyright: ignore[reportArgumentType]
+    gradients = torch.Generator().manual_seed(3)
+    first, second = small_reader("fabir").network, small_reader("fabir").network
+    whole = make_optimisers(first, config)
+
+    def step(network: torch.nn.Module, optimisers: list[torch.optim.Optimizer]) -> None:
+        for parameter in network.parameters():
+            parameter.grad = torch.randn(parameter.shape, generator=gradients)
+        for each in optimisers:
+            each.step()
+
+    step(first, whole)
+    kept = {
+        moment: {name: value.clone() for name, value in values.items()}
+        for moment, values in memory(whole, first).items()
+    }
+    assert set(kept) >= {"exp_avg", "exp_avg_sq"}
+    second.load_state_dict(first.state_dict())
+    broken = make_optimisers(second, config)
+    remember(broken, second, kept, steps=1)
+    state = gradients.get_state()
+    step(first, whole)
+    gradients.set_state(state)
+    step(second, broken)
+    for mine, theirs in zip(first.parameters(), second.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_an_old_torch_has_no_muon(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.optim, "Muon", raising=False)
+    with pytest.raises(InputError, match=r"muon needs torch 2\.9 or later"):
+        make_optimisers(reader.network, TrainingConfig(optimiser="muon"))
