@@ -60,6 +60,24 @@ def test_a_mix_has_a_share_for_each_file() -> None:
         epoch(0, 3, 1)
 
 
+@pytest.mark.parametrize("together", [1, 2, 99])
+def test_questions_about_a_passage_are_read_together(together: int) -> None:
+    config = TrainingConfig(batch_size=6, length_groups=1, questions_together=together)
+    read = examples(config)
+    batches = read.epoch(0, config)
+    assert sorted(np.concatenate(batches)) == list(range(FILES * EACH))
+    shared = [len(rows) - len(set(read.passage_of[rows])) for rows in batches]
+    assert sum(shared) >= {1: 0, 2: len(batches), 99: 2 * len(batches)}[together]
+    for rows in batches:
+        batch, spans = read.batch(rows)
+        assert len(set(read.passage_of[rows])) <= len(batch.passage) <= len(rows)
+        laid_out = batch.for_questions(batch.passage)
+        for row, forms in zip(rows, laid_out, strict=True):
+            length = read.passages.lengths[read.passage_of[row]]
+            assert int((forms > 0).sum()) == length
+        assert spans.shape == (len(rows), 2)
+
+
 @pytest.mark.parametrize("mix", [(0.0, 1.0), (1.0, -1.0)])
 def test_shares_are_not_negative_and_the_first_is_not_none(mix: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="mix has a share above 0 for the first file"):

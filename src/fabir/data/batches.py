@@ -96,7 +96,11 @@ def _step(length: int, step: int) -> int:
 
 
 def length_groups(
-    lengths: np.ndarray, batch_size: int, groups: int, generator: np.random.Generator
+    lengths: np.ndarray,
+    batch_size: int,
+    groups: int,
+    generator: np.random.Generator,
+    bundle_of: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """One epoch: every example once, in shuffled batches of similar length (thesis 6.2).
 
@@ -104,13 +108,22 @@ def length_groups(
     group, and the batches of all groups are shuffled together. Fewer than `batch_size` examples
     are left over in each group; those of all groups share batches.
 
+    Args:
+        bundle_of: [examples] which examples, of one length, follow each other when batches are
+            drawn; each goes its own way if not given
+
     Returns:
         arrays of indices into `lengths`
     """
-    order = np.argsort(lengths + generator.random(len(lengths)), kind="stable")
+    if bundle_of is None:
+        bundle_of = np.arange(len(lengths))
+    _, first, size = np.unique(bundle_of, return_index=True, return_counts=True)
+    bundles = np.split(np.argsort(bundle_of, kind="stable"), np.cumsum(size)[:-1])
+    order = np.argsort(lengths[first] + generator.random(len(first)), kind="stable")
     batches, rest = [], []
-    for group in np.array_split(order, groups):
-        group = generator.permutation(group)
+    for drawn in np.array_split(order, groups):
+        chosen = [bundles[bundle] for bundle in generator.permutation(drawn)]
+        group = np.concatenate([np.empty(0, np.intp), *chosen])
         whole = len(group) // batch_size * batch_size
         batches += list(group[:whole].reshape(-1, batch_size))
         rest.append(group[whole:])

@@ -15,6 +15,8 @@ class TrainingConfig:
             of each other one as many questions, drawn anew each epoch, as its share is of the
             first one's. Empty for all questions of all files
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
+        questions_together: questions about a passage, at most, that are read together and share
+            what is read of it before the question. More are faster and make batches less varied
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
         optimiser: "adamw", or "muon" for matrices and AdamW for the rest
@@ -44,6 +46,7 @@ class TrainingConfig:
     batch_size: int = 75
     mix: tuple[float, ...] = ()
     length_groups: int = 30
+    questions_together: int = 1
     max_passage: int = 400
     max_question: int = 60
     optimiser: Literal["adamw", "muon"] = "adamw"
@@ -67,7 +70,8 @@ class TrainingConfig:
     patience: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "length_groups", "evaluations", "warmup_steps"):
+        counts = "epochs", "batch_size", "length_groups", "evaluations", "warmup_steps"
+        for name in (*counts, "questions_together"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("average", "label_smoothing", "beta1", "beta2"):

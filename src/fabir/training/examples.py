@@ -38,9 +38,16 @@ class Examples:
         """The batches of an epoch as questions' numbers; they depend on seed and `number` alone."""
         generator = np.random.default_rng([config.seed, number])
         rows = self._mixed(config.mix, generator) if config.mix else self.rows
-        lengths = self.passages.lengths[self.passage_of[rows]]
-        groups = length_groups(lengths, config.batch_size, config.length_groups, generator)
-        return [rows[chosen] for chosen in groups]
+        rows = generator.permutation(rows)
+        passages = self.passage_of[rows]
+        batches = length_groups(
+            self.passages.lengths[passages],
+            config.batch_size,
+            config.length_groups,
+            generator,
+            _bundles(passages, config.questions_together),
+        )
+        return [rows[chosen] for chosen in batches]
 
     def _mixed(self, mix: tuple[float, ...], generator: np.random.Generator) -> np.ndarray:
         """The questions of the first file, and a share of each other one's."""
@@ -57,15 +64,32 @@ class Examples:
 
     def batch(self, rows: np.ndarray) -> tuple[Batch, Tensor]:
         """Some questions as a batch, and [batch, 2] first and last words of their answers."""
-        # Few questions of a batch share a passage: it would vary in shape for little gain.
-        passages = [self.passages[passage] for passage in self.passage_of[rows]]
+        distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
+        # Empty passages round their number up, so that few shapes occur; if that is as many as
+        # there are questions, each has its own.
+        step = max(1, len(rows) // 8)
+        number = -(-len(distinct) // step) * step
+        if number >= len(rows):
+            number, passage_of, distinct = len(rows), np.arange(len(rows)), self.passage_of[rows]
+        passages = [self.passages[passage] for passage in distinct]
+        passages += [np.empty(0, np.int32)] * (number - len(passages))
         questions = [self.questions[row] for row in rows]
         # Without an answer both ends are the place before the passage.
         first = len(self.forms.before)
         none = np.full(2, -first)
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
-        batch = collate(self.forms, passages, questions, range(len(rows)))
+        batch = collate(self.forms, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
+
+
+def _bundles(passages: np.ndarray, size: int) -> np.ndarray:
+    """The bundle of each question: at most `size` about one of `passages` [questions]."""
+    order = np.argsort(passages, kind="stable")
+    _, first, count = np.unique(passages[order], return_index=True, return_counts=True)
+    place = np.arange(len(order)) - np.repeat(first, count)  # among its passage's questions
+    bundle_of = np.empty(len(order), np.int64)
+    bundle_of[order] = passages[order].astype(np.int64) * (len(order) + 1) + place // size
+    return bundle_of
 
 
 def usable_examples(
