@@ -15,7 +15,7 @@ from torch import nn
 
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
-from fabir.data.batches import PASSAGE_STEP, Batch, collate
+from fabir.data.batches import PASSAGE_STEP, Batch, collate, round_up
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.tokens import tokenise
@@ -186,8 +186,8 @@ class Predictor:
         order = sorted(range(len(chunk)), key=lambda i: -len(chunk[i].part.words))
         parts: list[list[int]] = []
         while order:
-            longest = -(-len(chunk[order[0]].part.words) // PASSAGE_STEP) * PASSAGE_STEP
-            size = max(1, BATCH_TOKENS // longest)
+            longest = len(chunk[order[0]].part.words)
+            size = max(1, BATCH_TOKENS // round_up(longest, PASSAGE_STEP))
             parts.append(order[:size])
             order = order[size:]
         batches = [[chunk[i] for i in part] for part in parts]

@@ -68,11 +68,11 @@ def collate(
     question = _padded(questions, QUESTION_STEP)
     everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
     used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding
-    words = np.zeros(_step(len(used), FORM_STEP), np.int64)
+    words = np.zeros(round_up(len(used), FORM_STEP), np.int64)
     words[: len(used)] = forms.rows(used)
     spelt = forms.characters(used)
     longest = int((spelt > 0).sum(1).max())
-    characters = np.zeros((len(words), _step(longest, CHARACTER_STEP)), np.int64)
+    characters = np.zeros((len(words), round_up(longest, CHARACTER_STEP)), np.int64)
     width = min(characters.shape[1], spelt.shape[1])
     characters[: len(used), :width] = spelt[:, :width]
     return Batch(
@@ -86,12 +86,13 @@ def collate(
 
 def _padded(rows: Sequence[np.ndarray], step: int) -> np.ndarray:
     lengths = np.array([len(row) for row in rows])
-    padded = np.zeros((len(rows), _step(int(lengths.max(initial=0)), step)), np.int64)
+    padded = np.zeros((len(rows), round_up(int(lengths.max(initial=0)), step)), np.int64)
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
     return padded
 
 
-def _step(length: int, step: int) -> int:
+def round_up(length: int, step: int) -> int:
+    """The multiple of `step`, the first at least, that `length` is padded to."""
     return max(step, -(-length // step) * step)
 
 

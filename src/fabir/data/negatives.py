@@ -10,6 +10,7 @@ import numpy as np
 
 from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
+from fabir.progress import track
 from fabir.text.tokens import tokenise
 
 
@@ -30,7 +31,7 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
     possible = [
         (number, place, question)
-        for number, article in enumerate(articles)
+        for number, article in enumerate(track(articles, "looking for other paragraphs"))
         for question, place in _elsewhere(article)
     ]
     if not possible:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fabir.data.batches import Batch, collate, length_groups
+from fabir.data.batches import Batch, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
 from fabir.text.vocabulary import Forms, Vocabulary
@@ -51,12 +51,12 @@ class Examples:
 
     def _mixed(self, mix: tuple[float, ...], generator: np.random.Generator) -> np.ndarray:
         """The questions of the first file, and a share of each other one's."""
-        files = [self.rows[self.file_of[self.rows] == file] for file in range(len(mix))]
-        shares = [round(len(files[0]) * share / mix[0]) for share in mix]
+        first, *others = (self.rows[self.file_of[self.rows] == file] for file in range(len(mix)))
+        shares = (round(len(first) * share / mix[0]) for share in mix[1:])
         drawn = [
-            generator.permutation(rows)[:share] for rows, share in zip(files, shares, strict=True)
+            generator.permutation(rows)[:share] for rows, share in zip(others, shares, strict=True)
         ]
-        return np.concatenate([files[0], *drawn[1:]])
+        return np.concatenate([first, *drawn])
 
     def longest(self, rows: np.ndarray) -> int:
         """Words of the longest passage of some questions."""
@@ -67,8 +67,7 @@ class Examples:
         distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
         # Empty passages round their number up, so that few shapes occur; if that is as many as
         # there are questions, each has its own.
-        step = max(1, len(rows) // 8)
-        number = -(-len(distinct) // step) * step
+        number = round_up(len(distinct), max(1, len(rows) // 8))
         if number >= len(rows):
             number, passage_of, distinct = len(rows), np.arange(len(rows)), self.passage_of[rows]
         passages = [self.passages[passage] for passage in distinct]
