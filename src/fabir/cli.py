@@ -62,6 +62,7 @@ def _build_parser() -> argparse.ArgumentParser:
         verb("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
     )
     _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
+    _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
@@ -143,22 +144,17 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
     if options.na_prob and not options.predictions:
         raise InputError("--na-prob goes with --predictions")
     data = read_squad(options.data, "keep")
-    threshold = 1.0
+    threshold = options.na_prob_thresh
     if options.predictions:
         predicted = read_predictions(options.predictions)
         na_prob = read_na_prob(options.na_prob) if options.na_prob else None
+        scores = evaluate(data, predicted, na_prob, 1.0 if threshold is None else threshold)
     else:
-        from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
         from fabir.answer.predictor import Predictor
+        from fabir.evaluation.reader import evaluate_reader
 
-        predictor = Predictor.load(options.reader)
-        found = dict(read_dataset(predictor, data))
-        threshold = predictor.reader.no_answer_threshold
-        predicted = predictions(found)
-        na_prob = no_answer_probabilities(found) if data.has_unanswerable else None
-    if options.na_prob_thresh is not None:
-        threshold = options.na_prob_thresh
-    print(json.dumps(evaluate(data, predicted, na_prob, threshold), indent=1))
+        scores = evaluate_reader(Predictor.load(options.reader), data, threshold)
+    print(json.dumps(scores, indent=1))
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
@@ -285,6 +281,32 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     write_squad(made.data, options.output)
     kept = f"{len(made.data)} of {len(data)} questions kept"
     print(f"{kept}; {made.lost} answers were not found again", file=sys.stderr)
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="a shipped study's name, or a .yaml file")
+    parser.add_argument("--budget", default="short", metavar="NAME", help="(default: short)")
+    parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--data", type=Path, default=Path("data"), metavar="DIR", help="the study's files (data)"
+    )
+    parser.add_argument("--train", type=Path, metavar="FILE", help="in place of the study's")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="in place of the study's")
+    parser.add_argument("--vectors", metavar="FILE", help="in place of the study's")
+
+
+def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.studies.runner import Data, reproduce
+    from fabir.studies.study import read_study
+
+    study = read_study(options.study)
+    data = Data(
+        options.train or options.data / study.train,
+        options.dev or options.data / study.dev,
+        options.vectors or options.data / study.vectors,
+    )
+    print(reproduce(study, options.budget, data, options.output, options.rows))
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

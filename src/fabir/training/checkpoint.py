@@ -21,7 +21,7 @@ class Progress:
     step: int = 0  # optimiser steps made
     epoch: int = 0
     batch: int = 0  # batches of the epoch already seen
-    seconds: float = 0.0  # spent training, over all starts
+    seconds: float = 0.0  # spent on steps, over all starts
     best_f1: float = -1.0
     stale: int = 0  # evaluations since the best one
     settings: str = ""  # digest of what the run depends on; a resumed run must have the same

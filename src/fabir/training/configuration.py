@@ -32,8 +32,12 @@ def load_config(path: str | Path, overrides: list[str] | None = None) -> RunConf
     from jsonargparse import ArgumentError, ArgumentParser
 
     path = Path(path)
-    content = _read(path)
-    name = content.pop("reader")
+    content = read_yaml(path)
+    name = content.pop("reader", None)
+    if not isinstance(name, str):
+        raise InputError(f"{path}: `reader` is missing: name a registered reader, such as fabir")
+    # An empty section is one of defaults.
+    content = {key: {} if value is None else value for key, value in content.items()}
     try:
         sections = {
             "network": registered(name).config,
@@ -51,8 +55,12 @@ def load_config(path: str | Path, overrides: list[str] | None = None) -> RunConf
     return RunConfig(name, **built)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """The contents of a file that names its reader; an empty section is one of defaults."""
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file; none if it holds anything else.
+
+    Raises:
+        InputError: the file cannot be read, or is not YAML.
+    """
     import yaml
 
     try:
@@ -61,9 +69,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not isinstance(content.get("reader"), str):
-        raise InputError(f"{path}: `reader` is missing: name a registered reader, such as fabir")
-    return {key: {} if value is None else value for key, value in content.items()}
+    return content if isinstance(content, dict) else {}
 
 
 def _check_values(content: dict[str, Any]) -> None:

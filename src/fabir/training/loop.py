@@ -77,12 +77,12 @@ class Trainer:
         """Train to the end, or until `patience` runs out."""
         if self.main:
             self._prepare_folder()
-        started = time.monotonic() - self.progress.seconds
         saved = time.monotonic()
         with live_line() if self.main else nullcontext(lambda line: None) as show:
             while self.progress.step < self.total and not self._out_of_patience():
+                started = time.monotonic()
                 loss = self.step()
-                self.progress.seconds = time.monotonic() - started
+                self.progress.seconds += time.monotonic() - started
                 show(self._line(loss))
                 if self._evaluation_due():
                     self._evaluate(loss)

@@ -1,0 +1,21 @@
+"""Scores of a reader on a data set, from texts to the official metrics."""
+
+from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
+from fabir.answer.predictor import Predictor
+from fabir.data.squad import Dataset
+from fabir.evaluation.squad import evaluate
+
+
+def evaluate_reader(
+    predictor: Predictor, data: Dataset, threshold: float | None = None
+) -> dict[str, float | int]:
+    """The official metrics of a reader's answers to every question of `data`.
+
+    `threshold` is the probability of no answer above which there is none; the reader's own if not
+    given.
+    """
+    found = dict(read_dataset(predictor, data))
+    if threshold is None:
+        threshold = predictor.reader.no_answer_threshold
+    na_prob = no_answer_probabilities(found) if data.has_unanswerable else None
+    return evaluate(data, predictions(found), na_prob, threshold)

@@ -1,0 +1,154 @@
+"""Running a study: train what is missing, go on with what broke off, measure, report.
+
+What a study is, is `fabir.studies.study`; how its results look, `fabir.studies.report`.
+"""
+
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fabir import __version__
+from fabir.answer.predictor import Predictor
+from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.errors import InputError
+from fabir.evaluation.reader import evaluate_reader
+from fabir.evaluation.squad import evaluate
+from fabir.files import replacing, write_json
+from fabir.reader import Reader
+from fabir.studies.report import render
+from fabir.studies.study import Study, sample
+from fabir.training.checkpoint import FILE, load_checkpoint
+from fabir.training.configuration import RunConfig
+from fabir.training.run import train
+
+RESULTS, REPORT = "results.json", "report.md"
+
+
+@dataclass(frozen=True)
+class Data:
+    """The files of a run: SQuAD files to train on and to measure with, and word vectors."""
+
+    train: Path
+    dev: Path
+    vectors: Path | str
+
+
+def reproduce(
+    study: Study, budget: str, data: Data, output: Path, names: list[str] | None = None
+) -> Path:
+    """Run the rows called `names`, or all, into the folder `output`; returns the report's path.
+
+    A row that is measured already stays as it is, so that a run can be broken off at any time, and
+    rows can be added later. Each row has a folder of its own there: a reader, as `fabir train`
+    writes it.
+
+    Raises:
+        InputError: an unknown budget or row, files that cannot be read, or a folder that holds
+            another study, budget or data.
+    """
+    rows = study.chosen(names or [])
+    configs = {row.name: study.run_config(row, study.budget(budget)) for row in rows}
+    results = _results(study, budget, data, output)
+    missing = [name for name in configs if name not in results["rows"]]
+    if missing:
+        data = _sampled(study, budget, data, output)
+        dev = read_squad(data.dev, "keep")
+        if dev.has_unanswerable:
+            silent = {question.id: "" for _, question in dev.questions}
+            results["majority"] = evaluate(dev, silent)
+    for number, name in enumerate(missing, 1):
+        print(f"row {number} of {len(missing)}: {name}", file=sys.stderr)
+        results["rows"][name] = _row(configs[name], data, dev, output / name)
+        _write(results, output)
+    _write(results, output)
+    return output / REPORT
+
+
+def _write(results: dict[str, Any], output: Path) -> None:
+    write_json(output / RESULTS, results)
+    with replacing(output / REPORT) as temporary:
+        temporary.write_text(render(results), encoding="utf-8")
+
+
+def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, Any]:
+    """What is known so far, with all that the report needs beside the measures."""
+    described = {
+        "title": study.title,
+        "source": study.source,
+        "budget": {"name": budget, **asdict(study.budget(budget))},
+        "data": {
+            "train": data.train.name,
+            "dev": data.dev.name,
+            "vectors": Path(data.vectors).name,
+        },
+        "paper": {row.name: row.paper for row in study.rows},
+    }
+    described = json.loads(json.dumps(described))
+    path = output / RESULTS
+    if not path.exists():
+        return {**described, "machine": _machine(), "rows": {}}
+    known = json.loads(path.read_text(encoding="utf-8"))
+    for key in ("budget", "data"):
+        if known[key] != described[key]:
+            raise InputError(f"{output} was made with another {key}: name another folder")
+    return {**known, **described}
+
+
+def _sampled(study: Study, budget: str, data: Data, output: Path) -> Data:
+    """The files that the budget allows, written beside the results."""
+    limits = study.budget(budget)
+    named = {"train": limits.questions, "dev": limits.dev_questions}
+    paths = {}
+    for name, questions in named.items():
+        path = getattr(data, name)
+        if questions:
+            part = output / f"{name}.json.gz"
+            if not part.exists():
+                write_squad(sample(read_squad(path, "skip"), questions), part)
+            path = part
+        paths[name] = path
+    return Data(paths["train"], paths["dev"], data.vectors)
+
+
+def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str, float]:
+    """Train a row's reader to the end, or on to it, and measure it."""
+    train(
+        config,
+        [data.train],
+        data.dev,
+        folder,
+        vectors_file=data.vectors,
+        resume=(folder / FILE).exists(),
+        on_bad_answer="skip",
+    )
+    progress = load_checkpoint(folder)[0]
+    reader = Reader.load(folder)
+    began = time.perf_counter()
+    scores = evaluate_reader(Predictor(reader), dev)
+    seconds = time.perf_counter() - began
+    return {
+        **scores,
+        "parameters": sum(weights.numel() for weights in reader.network.parameters()),
+        "epochs": progress.epoch,
+        "training_seconds": round(progress.seconds, 1),
+        "training_rate": round(progress.step * config.training.batch_size / progress.seconds, 1),
+        "answering_rate": round(len(dev) / seconds, 1),
+    }
+
+
+def _machine() -> dict[str, str | int]:
+    gpu = torch.cuda.is_available()
+    return {
+        "fabir": __version__,
+        "torch": torch.__version__,
+        "processor": torch.cuda.get_device_name() if gpu else platform.machine(),
+        "cores": os.cpu_count() or 1,
+        "date": time.strftime("%Y-%m-%d"),
+    }

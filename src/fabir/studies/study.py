@@ -1,0 +1,148 @@
+"""A study: the rows of a paper's table, the paper's figures, and budgets to run them on. Data, read
+from a file; nothing is run here."""
+
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.training.configuration import RunConfig, load_config, read_yaml
+
+_SHIPPED = Path(str(files("fabir"))) / "configs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much of a study's data a run uses, and what its configurations are changed to.
+
+    Args:
+        questions: of the training file, in whole articles; 0 for all
+        dev_questions: of the dev file, in whole articles; 0 for all
+        training: values of the configurations' training sections
+    """
+
+    questions: int = 0
+    dev_questions: int = 0
+    training: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A configuration and what its paper says of it.
+
+    Args:
+        name: what the report calls it
+        config: a shipped configuration's name, or a file beside the study's
+        network: values of its network section, for vectors of another size than the paper's
+        paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
+    """
+
+    name: str
+    config: str
+    network: dict[str, Any] = field(default_factory=dict)
+    paper: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A table to reproduce.
+
+    Args:
+        title: of the report
+        source: where the paper's figures stand
+        rows: of the table, in its order
+        budgets: by name
+        train: the training file's name, as `fabir download` writes it
+        dev: the name of the file to measure with
+        vectors: the name of the word vectors' file
+        folder: where the study's file is
+    """
+
+    title: str
+    source: str
+    rows: tuple[Row, ...]
+    budgets: dict[str, Budget]
+    train: str = "train-v1.1.json"
+    dev: str = "dev-v1.1.json"
+    vectors: str = "glove.6B.zip:glove.6B.100d.txt"
+    folder: Path = _SHIPPED
+
+    def budget(self, name: str) -> Budget:
+        """The budget called `name`; InputError if there is none."""
+        if name not in self.budgets:
+            raise InputError(f"the study has no budget {name!r}, but {', '.join(self.budgets)}")
+        return self.budgets[name]
+
+    def chosen(self, names: list[str]) -> list[Row]:
+        """The rows called `names`, in the study's order; all if there are no names."""
+        unknown = set(names) - {row.name for row in self.rows}
+        if unknown:
+            known = ", ".join(row.name for row in self.rows)
+            raise InputError(f"the study has no row {sorted(unknown)[0]!r}, but {known}")
+        return [row for row in self.rows if not names or row.name in names]
+
+    def run_config(self, row: Row, budget: Budget) -> RunConfig:
+        """What a row is trained with."""
+        beside = self.folder / row.config
+        path = beside if beside.suffix == ".yaml" else _SHIPPED / f"{row.config}.yaml"
+        changed = {"network": row.network, "training": budget.training}
+        overrides = [
+            text
+            for section, values in changed.items()
+            for key, value in values.items()
+            for text in (f"--{section}.{key}", str(value))
+        ]
+        return load_config(path, overrides)
+
+
+def shipped() -> list[str]:
+    """The names of the studies that come with fabir."""
+    return sorted(path.stem for path in (_SHIPPED / "studies").glob("*.yaml"))
+
+
+def read_study(name: str) -> Study:
+    """A shipped study by its name, or one from a file that ends in `.yaml`.
+
+    Raises:
+        InputError: no such study, a misspelt key, a value of the wrong type.
+    """
+    from jsonargparse import ArgumentError, ArgumentParser
+
+    path = Path(name)
+    if path.suffix != ".yaml":
+        if name not in shipped():
+            raise InputError(f"no study is called {name!r}: name a .yaml file or {shipped()}")
+        path = _SHIPPED / "studies" / f"{name}.yaml"
+    content = read_yaml(path)
+    content["budgets"] = {key: value or {} for key, value in content.get("budgets", {}).items()}
+    parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
+    parser.add_class_arguments(Study, skip={"folder"})
+    try:
+        study = parser.instantiate(parser.parse_object(content))
+        return Study(**study.as_dict(), folder=path.parent)
+    except (ArgumentError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from error
+
+
+def sample(data: Dataset, questions: int) -> Dataset:
+    """Whole articles of `data`, spread evenly over it, with at least `questions` questions.
+
+    All of it for 0, or if it has not more.
+    """
+    titles = list(dict.fromkeys(passage.title for passage in data.passages))
+    asked = dict.fromkeys(titles, 0)
+    for passage in data.passages:
+        asked[passage.title] += len(passage.questions)
+    if not 0 < questions < len(data):
+        return data
+    # Halves, quarters, eighths ...: any number of first ones is spread evenly.
+    order = sorted(range(len(titles)), key=lambda number: f"{number:032b}"[::-1])
+    chosen: set[str] = set()
+    for number in order:
+        if sum(asked[title] for title in chosen) >= questions:
+            break
+        chosen.add(titles[number])
+    kept = tuple(passage for passage in data.passages if passage.title in chosen)
+    return Dataset(kept, data.version, data.bad_answers)

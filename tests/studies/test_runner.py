@@ -1,0 +1,95 @@
+"""A study of two tiny rows from its file to its report."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabir.data.squad import read_squad
+from fabir.errors import InputError
+from fabir.reader import Reader
+from fabir.studies import runner
+from fabir.studies.runner import Data, reproduce
+from fabir.studies.study import Study, read_study
+from tiny import NETWORK, TRAINING, Files
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Two rows beside their study, whose budget has one epoch."""
+    folder = tmp_path_factory.mktemp("study")
+    config = {"reader": "fabir", "network": NETWORK, "training": TRAINING}
+    (folder / "row.yaml").write_text(yaml.safe_dump(config))
+    content = {
+        "title": "Tiny",
+        "source": "invented",
+        "budgets": {"one": {"questions": 10, "dev_questions": 5, "training": {"epochs": 1}}},
+        "rows": [
+            {"name": "plain", "config": "row.yaml", "paper": {"f1": 50, "parameters": 1000}},
+            {"name": "wide", "config": "row.yaml", "network": {"model_dim": 32}},
+        ],
+    }
+    (folder / "study.yaml").write_text(yaml.safe_dump(content))
+    return read_study(str(folder / "study.yaml"))
+
+
+def data(files: Files) -> Data:
+    return Data(files.train, files.dev, files.vectors)
+
+
+@pytest.fixture(scope="module")
+def done(study: Study, files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("done")
+    assert reproduce(study, "one", data(files), folder) == folder / "report.md"
+    return folder
+
+
+def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
+    results = json.loads((done / "results.json").read_text())
+    assert list(results["rows"]) == ["plain", "wide"]
+    total = len(read_squad(done / "dev.json.gz"))
+    assert 5 <= total < 8
+    assert 10 <= len(read_squad(done / "train.json.gz")) < 19
+    for name, row in results["rows"].items():
+        assert (row["total"], row["epochs"]) == (total, 1)
+        assert row["training_rate"] > 0 < row["answering_rate"]
+        network = Reader.load(done / name).network
+        assert row["parameters"] == sum(p.numel() for p in network.parameters())
+
+
+def test_the_report_has_ours_beside_the_papers(done: Path) -> None:
+    results = json.loads((done / "results.json").read_text())
+    report = (done / "report.md").read_text()
+    assert report.startswith("# Tiny: budget one\n")
+    f1 = results["rows"]["plain"]["f1"]
+    assert f"| plain | {f1:.2f} | 50.0 | {f1 - 50:+.1f} |" in report
+    assert "not run yet" not in report.lower()
+
+
+def test_what_is_measured_is_not_trained_again(
+    study: Study, files: Files, done: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: (done / name).read_bytes() for name in ("results.json", "report.md")}
+    (done / "report.md").unlink()
+    monkeypatch.delattr(runner, "train")
+    reproduce(study, "one", data(files), done)
+    assert {name: (done / name).read_bytes() for name in before} == before
+
+
+def test_a_run_that_broke_off_goes_on(
+    study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "evaluate_reader", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            reproduce(study, "one", data(files), tmp_path, ["plain"])
+    trained = (tmp_path / "plain" / "network.safetensors").read_bytes()
+    report = reproduce(study, "one", data(files), tmp_path, ["plain"])
+    assert (tmp_path / "plain" / "network.safetensors").read_bytes() == trained
+    assert "Not run yet: wide." in report.read_text()
+
+
+def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, done: Path) -> None:
+    with pytest.raises(InputError, match="was made with another data: name another folder"):
+        reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)

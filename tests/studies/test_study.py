@@ -1,0 +1,107 @@
+"""Studies as files, and samples of data in whole articles."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.data.squad import Dataset, Passage, Question
+from fabir.errors import InputError
+from fabir.studies.study import read_study, sample, shipped
+
+STUDY = """
+title: Two of a kind
+source: nobody
+budgets:
+  full:
+  short: {questions: 8, training: {epochs: 2}}
+rows:
+  - {name: one, config: fabir, paper: {f1: 77.6}}
+  - {name: other, config: fabir, network: {heads: 2}}
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "study.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_row_of_a_shipped_study_can_be_run_on_every_budget(name: str) -> None:
+    study = read_study(name)
+    assert {"full", "short", "smoke"} <= study.budgets.keys()
+    names = [row.name for row in study.rows]
+    assert len(set(names)) == len(names)
+    for budget in study.budgets.values():
+        for row in study.rows:
+            assert study.run_config(row, budget).training.epochs >= 1
+
+
+def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, STUDY))
+    one, other = study.rows
+    assert one.paper == {"f1": 77.6}
+    config = study.run_config(other, study.budget("short"))
+    assert (config.network.heads, config.training.epochs) == (2, 2)
+    assert study.run_config(one, study.budget("full")).training.epochs == 54
+    assert study.chosen(["other"]) == [other]
+    assert study.chosen([]) == [one, other]
+
+
+def run_configs(path: str) -> None:
+    study = read_study(path)
+    for row in study.rows:
+        study.run_config(row, study.budget("short"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("title: Two of a kind", "", "title"),
+        ("heads", "haeds", "haeds"),
+        ("epochs: 2", "epochs: two", "epochs"),
+        ("questions: 8", "question: 8", "question"),
+        ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
+    ],
+)
+def test_a_mistake_in_a_study_is_named(tmp_path: Path, old: str, new: str, named: str) -> None:
+    path = write(tmp_path, STUDY.replace(old, new))
+    with pytest.raises(InputError, match=named):
+        run_configs(path)
+
+
+def test_what_a_study_lacks_is_named(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, STUDY))
+    with pytest.raises(InputError, match="no budget 'long', but full, short"):
+        study.budget("long")
+    with pytest.raises(InputError, match="no row 'two', but one, other"):
+        study.chosen(["one", "two"])
+    with pytest.raises(InputError, match="no study is called 'fabir'"):
+        read_study("fabir")
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(0, 120))
+def test_a_sample_has_whole_articles_and_enough_questions(sizes: list[int], wanted: int) -> None:
+    passages = tuple(
+        Passage(f"text {number}", f"title {number // 2}", (Question("q", "?", ()),) * size)
+        for number, size in enumerate(sizes)
+    )
+    data = Dataset(passages, "1.1")
+    part = sample(data, wanted)
+    titles = {passage.title for passage in part.passages}
+    assert part.passages == tuple(p for p in passages if p.title in titles)
+    assert len(part) >= min(wanted, len(data))
+    if 0 < wanted < len(data):
+        assert len(part) < wanted + 10  # one article more at most
+    else:
+        assert part == data
+
+
+def test_a_sample_is_spread_over_the_articles() -> None:
+    passages = tuple(Passage("t", str(n), (Question("q", "?", ()),)) for n in range(64))
+    chosen = [int(p.title) for p in sample(Dataset(passages, "1.1"), 8).passages]
+    gaps = [b - a for a, b in pairwise(chosen)]
+    assert gaps == [8] * 7
