@@ -41,7 +41,7 @@ class PlainFabir:
         return self.select(0, outputs[-1])
 
     def linear(self, name: str, x: Tensor) -> Tensor:
-        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return x @ self.weights[f"{name}.weight"].T + self.weights.get(f"{name}.bias", 0)
 
     def norm(self, name: str, x: Tensor) -> Tensor:
         centred = x - x.mean(1, keepdim=True)
@@ -100,10 +100,10 @@ class PlainFabir:
         """A layer after its self-attention."""
         first = self.feed(f"{name}.first", first)
         over = 1 if self.config.cross_attention == "column-wise" else 2
-        maps = self.maps(f"{name}.cross_attention.weights", second, first, over)
+        maps = self.maps(f"{name}.cross_attention", second, first, over)
         if self.config.cross_capped:
             maps = maps / (1 + maps.sum(2, keepdim=True))
-        crossed = self.project(f"{name}.cross_attention.words", maps, first)
+        crossed = self.project(f"{name}.cross_attention", maps, first)
         second = self.norm(f"{name}.after_cross", second + crossed)
         return first, self.feed(f"{name}.second", second)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from fabir.layers.attention import AttentionWeights, Projection, _MixKeys
+from fabir.layers.attention import AttentionWeights, CrossAttention, Projection, _MixKeys
 
 BATCH, QUERIES, KEYS, DIM, HEADS = 3, 9, 6, 12, 4
 
@@ -17,11 +17,18 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def attention(width: int, over: str = "keys") -> AttentionWeights:
-    weights = AttentionWeights(DIM, HEADS, width=width, over=over).double()
+def attention(width: int) -> AttentionWeights:
+    layer = AttentionWeights(DIM, HEADS, width=width)
     if width:
-        torch.nn.init.normal_(weights.kernel)
-    return weights
+        torch.nn.init.normal_(layer.kernel)
+    return layer.double()
+
+
+def cross_attention(width: int, over: str, *, capped: bool = False) -> CrossAttention:
+    layer = CrossAttention(DIM, HEADS, width=width, over=over, capped=capped)
+    if width:
+        torch.nn.init.normal_(layer.kernel)
+    return layer.double()
 
 
 def text(length: int) -> Tensor:
@@ -37,7 +44,12 @@ def mask_of(length: int, *padding: int) -> Tensor:
 
 
 def by_the_paper(
-    layer: AttentionWeights, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
+    layer: AttentionWeights | CrossAttention,
+    queries: Tensor,
+    keys: Tensor,
+    query_mask: Tensor,
+    key_mask: Tensor,
+    over: str = "keys",
 ) -> Tensor:
     """Eq. 12 as printed, and the masks: [batch, heads, queries, keys]."""
     heads, dim_head = layer.heads, DIM // layer.heads
@@ -48,35 +60,74 @@ def by_the_paper(
         kernel = layer.kernel[:, :, None]  # heads out, heads in, 1 query, width keys
         logits = F.conv2d(logits, kernel, padding=(0, layer.width // 2))
     logits = logits / dim_head**0.5
-    if layer.over == "queries":
+    if over == "queries":
         return logits.masked_fill(query_mask[:, None] == 0, -torch.inf).softmax(dim=2)
     return logits.masked_fill(key_mask.transpose(1, 2)[:, None] == 0, -torch.inf).softmax(dim=3)
 
 
-def gradients(maps: Tensor, inputs: Iterable[Tensor]) -> tuple[Tensor | None, ...]:
+def gathered(layer: Projection | CrossAttention, maps: Tensor, x: Tensor, mask: Tensor) -> Tensor:
+    """Values under `maps` [batch, heads, queries, keys], head by head, and the output."""
+    values = (layer.value(x) * mask).unflatten(2, (HEADS, -1)).transpose(1, 2)
+    return layer.output((maps @ values).transpose(1, 2).flatten(2))
+
+
+def gradients(result: Tensor, inputs: Iterable[Tensor]) -> tuple[Tensor | None, ...]:
     generator = torch.Generator().manual_seed(1)
-    total = (maps * torch.randn(maps.shape, generator=generator, dtype=maps.dtype)).sum()
+    total = (result * torch.randn(result.shape, generator=generator, dtype=result.dtype)).sum()
     return torch.autograd.grad(total, list(inputs))
 
 
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
-@pytest.mark.parametrize("over", ["keys", "queries"])
-@pytest.mark.parametrize("cross", [False, True], ids=["self", "cross"])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
-def test_equals_a_convolution_over_the_logits(
-    width: int, over: str, cross: bool, padding: tuple[int, ...]
-) -> None:
-    layer = attention(width, over)
-    queries, query_mask = text(QUERIES), mask_of(QUERIES, *padding)
-    keys, key_mask = queries, query_mask
-    if cross:
-        keys, key_mask = text(KEYS), mask_of(KEYS, *reversed(padding))
-    arguments = queries, keys, query_mask, key_mask
-    maps, expected = torch.stack(layer(*arguments), dim=1), by_the_paper(layer, *arguments)
+def test_equals_a_convolution_over_the_logits(width: int, padding: tuple[int, ...]) -> None:
+    layer = attention(width)
+    x, mask = text(QUERIES), mask_of(QUERIES, *padding)
+    maps = torch.stack(layer(x, x, mask), dim=1)
+    expected = by_the_paper(layer, x, x, mask, mask)
     torch.testing.assert_close(maps, expected)
-    inputs = [queries, *([keys] if cross else []), *layer.parameters()]
+    inputs = [x, *layer.parameters()]
     for ours, theirs in zip(gradients(maps, inputs), gradients(expected, inputs), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("width", [0, 1, 5, 9])
+@pytest.mark.parametrize("over", ["keys", "queries"])
+@pytest.mark.parametrize("capped", [False, True])
+@pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
+def test_cross_attention_equals_the_paper_step_by_step(
+    width: int, over: str, capped: bool, padding: tuple[int, ...]
+) -> None:
+    layer = cross_attention(width, over, capped=capped)
+    queries, query_mask = text(QUERIES), mask_of(QUERIES, *padding)
+    keys, key_mask = text(KEYS), mask_of(KEYS, *reversed(padding))
+    result = layer(queries, keys, query_mask, key_mask)
+    maps = by_the_paper(layer, queries, keys, query_mask, key_mask, over)
+    if capped:
+        real = maps * key_mask.transpose(1, 2)[:, None]
+        assert over == "keys" or (real.sum(3) > 1).any()
+        maps = real / (1 + real.sum(3, keepdim=True))
+    expected = gathered(layer, maps, keys, key_mask)
+    torch.testing.assert_close(result, expected)
+    inputs = [queries, keys, *layer.parameters()]
+    for ours, theirs in zip(gradients(result, inputs), gradients(expected, inputs), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_cross_attention_learns_in_float32_under_autocast() -> None:
+    """Gradients of nearly equal weights, of which bfloat16 leaves little."""
+    layer = CrossAttention(DIM, HEADS, over="queries")
+    torch.nn.init.normal_(layer.kernel, std=0.1)
+    queries = text(QUERIES).detach().float().requires_grad_()
+    keys = (torch.ones(BATCH, KEYS, DIM) + 0.01 * torch.randn(BATCH, KEYS, DIM)).requires_grad_()
+    masks = mask_of(QUERIES).float(), mask_of(KEYS).float()
+    exact = gradients(layer(queries, keys, *masks), [queries])[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        result = layer(queries, keys, *masks)
+    assert result.dtype == torch.float32
+    close = gradients(result, [queries])[0]
+    assert exact is not None
+    assert close is not None
+    assert torch.cosine_similarity(exact.flatten(), close.flatten(), dim=0) > 0.99
 
 
 @pytest.mark.parametrize(("heads", "width"), [(1, 3), (2, 5), (4, 7)])
@@ -86,66 +137,62 @@ def test_the_gradient_written_by_hand(heads: int, width: int) -> None:
     assert torch.autograd.gradcheck(_MixKeys.apply, (key, kernel))
 
 
+def padded(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Twice as long. What stands at padding is arbitrary: biases and norms leave no zeros."""
+    longer = torch.cat([x, 100 * torch.randn_like(x)], dim=1)
+    return longer, torch.cat([mask, torch.zeros_like(mask)], dim=1)
+
+
 @pytest.mark.parametrize("width", [0, 5])
-@pytest.mark.parametrize("over", ["keys", "queries"])
-def test_padding_changes_nothing(width: int, over: str) -> None:
-    layer, projection = attention(width, over), Projection(DIM, HEADS).double()
-    queries, keys = text(QUERIES), text(KEYS)
-    masks = mask_of(QUERIES), mask_of(KEYS)
-    alone = layer(queries, keys, *masks)
-    # What stands at padding is arbitrary: biases and norms leave it anything but zero.
-    longer = [torch.cat([x, 100 * torch.randn_like(x)], dim=1) for x in (queries, keys)]
-    longer_masks = [torch.cat([mask, torch.zeros_like(mask)], dim=1) for mask in masks]
-    padded = layer(*longer, *longer_masks)
-    if over == "queries":  # a key's weights: none of them on queries that are padding
-        assert all((weights[:, QUERIES:, :KEYS] == 0).all() for weights in padded)
-    else:
-        assert all((weights[:, :QUERIES, KEYS:] == 0).all() for weights in padded)
-    for with_padding, without in zip(padded, alone, strict=True):
-        torch.testing.assert_close(with_padding[:, :QUERIES, :KEYS], without)
+def test_padding_changes_nothing(width: int) -> None:
+    layer, projection = attention(width), Projection(DIM, HEADS).double()
+    x, mask = text(QUERIES), mask_of(QUERIES)
+    alone = layer(x, x, mask)
+    longer, longer_mask = padded(x, mask)
+    maps = layer(longer, longer, longer_mask)
+    assert all((weights[:, :, QUERIES:] == 0).all() for weights in maps)
+    for with_padding, without in zip(maps, alone, strict=True):
+        torch.testing.assert_close(with_padding[:, :QUERIES, :QUERIES], without)
     torch.testing.assert_close(
-        projection(padded, longer[1], longer_masks[1])[:, :QUERIES],
-        projection(alone, keys, masks[1]),
+        projection(maps, longer, longer_mask)[:, :QUERIES], projection(alone, x, mask)
     )
 
 
-def test_weights_sum_to_one_over_keys_or_over_queries() -> None:
-    arguments = text(QUERIES), text(KEYS), mask_of(QUERIES, 0, 1, 2), mask_of(KEYS, 2, 1, 0)
-    for weights in attention(5, "keys")(*arguments):  # row-wise
+@pytest.mark.parametrize("width", [0, 5])
+@pytest.mark.parametrize("over", ["keys", "queries"])
+def test_padding_changes_no_cross_attention(width: int, over: str) -> None:
+    layer = cross_attention(width, over, capped=True)
+    queries, keys = (text(QUERIES), mask_of(QUERIES)), (text(KEYS), mask_of(KEYS))
+    alone = layer(queries[0], keys[0], queries[1], keys[1])
+    queries, keys = padded(*queries), padded(*keys)
+    longer = layer(queries[0], keys[0], queries[1], keys[1])
+    torch.testing.assert_close(longer[:, :QUERIES], alone)
+
+
+def test_weights_sum_to_one_over_keys() -> None:
+    for weights in attention(5)(text(QUERIES), text(KEYS), mask_of(KEYS, 2, 1, 0)):
         torch.testing.assert_close(weights.sum(2), torch.ones_like(weights.sum(2)))
-    for weights in attention(5, "queries")(*arguments):  # column-wise
-        torch.testing.assert_close(weights.sum(1), torch.ones_like(weights.sum(1)))
 
 
 def test_projection_sums_values_head_by_head() -> None:
     projection, x, mask = Projection(DIM, HEADS).double(), text(KEYS), mask_of(KEYS, 0, 1, 3)
     maps = torch.randn(BATCH, HEADS, QUERIES, KEYS, dtype=torch.float64)
-    values = (projection.value(x) * mask).unflatten(2, (HEADS, -1)).transpose(1, 2)
-    expected = projection.output((maps @ values).transpose(1, 2).flatten(2))
-    torch.testing.assert_close(projection(list(maps.unbind(1)), x, mask), expected)
+    result = projection(list(maps.unbind(1)), x, mask)
+    torch.testing.assert_close(result, gathered(projection, maps, x, mask))
+
+
+@pytest.mark.parametrize("kind", [AttentionWeights, CrossAttention, Projection])
+def test_refuses_heads_that_do_not_divide(kind: type[nn.Module]) -> None:
+    with pytest.raises(ValueError, match="5 heads do not divide 12"):
+        kind(12, 5)
+    with pytest.raises(ValueError, match="0 heads"):
+        kind(12, 0)
 
 
 def test_refuses_what_makes_no_attention() -> None:
-    with pytest.raises(ValueError, match="5 heads do not divide 12"):
-        AttentionWeights(12, 5)
-    with pytest.raises(ValueError, match="0 heads"):
-        AttentionWeights(12, 0)
     with pytest.raises(ValueError, match="odd width, got 4"):
         AttentionWeights(12, 4, width=4)
+    with pytest.raises(ValueError, match="odd width, got 4"):
+        CrossAttention(12, 4, width=4)
     with pytest.raises(ValueError, match="'rows'"):
-        AttentionWeights(12, 4, over="rows")
-    with pytest.raises(ValueError, match="5 heads do not divide 12"):
-        Projection(12, 5)
-
-
-def test_capped_weights_keep_their_shares_and_stay_below_one() -> None:
-    layer = attention(5, over="queries")
-    queries, keys = text(QUERIES), text(KEYS)
-    masks = mask_of(QUERIES, 0, 2, 3), mask_of(KEYS, 0, 1, 2)
-    free = torch.stack(layer(queries, keys, *masks), dim=1) * masks[1].transpose(1, 2)[:, None]
-    layer.capped = True
-    capped = torch.stack(layer(queries, keys, *masks), dim=1) * masks[1].transpose(1, 2)[:, None]
-    gathered = free.sum(dim=3, keepdim=True)
-    torch.testing.assert_close(capped, free / (1 + gathered))
-    assert (capped.sum(dim=3) < 1).all()
-    assert (gathered > 1).any()
+        CrossAttention(12, 4, over="rows")

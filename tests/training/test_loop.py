@@ -78,12 +78,13 @@ def test_training_learns_and_leaves_a_reader(
 ) -> None:
     output = tmp_path / "new" / "run"
     size = {"model_dim": 32, "feed_forward": 32}
-    config = run_config(NO_DROPOUT | size, epochs=20, schedule="linear", learning_rate=0.004)
+    epochs = 30
+    config = run_config(NO_DROPOUT | size, epochs=epochs, schedule="linear", learning_rate=0.004)
     best = train_tiny(files, output, config)
-    assert len(losses) == 20 * PER_EPOCH
+    assert len(losses) == epochs * PER_EPOCH
     assert np.mean(losses[-8:]) < 0.5 * np.mean(losses[:8])
     lines = metrics(output)
-    assert [line["step"] for line in lines] == list(range(4, 81, 4))
+    assert [line["step"] for line in lines] == list(range(4, epochs * 4 + 1, 4))
     assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1"}
     assert best == max(line["f1"] for line in lines) > lines[0]["f1"]
     assert lines[-1]["loss"] == losses[-1]

@@ -1,8 +1,8 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
-import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from fabir.allocation import prepare_to_answer
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
 from fabir.data.batches import PASSAGE_STEP, Batch, collate, round_up
@@ -23,11 +24,8 @@ from fabir.text.vocabulary import Forms
 
 BUNDLED = Path(__file__).parent.parent / "pretrained"
 MOST_FORMS = 500_000  # spellings remembered between calls
-CHUNK = 2048  # windows that are sorted by length together
+CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
 BATCH_TOKENS = 4096  # padded passage words of one pass through the network
-# oneDNN prepares a kernel for every shape of a matrix product and keeps a thousand, half a megabyte
-# each. Batches come sorted by length, so few are in use at a time.
-_FEW_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "96", "LRU_CACHE_CAPACITY": "96"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,7 @@ class Predictor:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
         windows(0, window, stride)  # checks both
-        for name, value in _FEW_KERNELS.items():  # read at a process's first matrix product
-            os.environ.setdefault(name, value)
+        prepare_to_answer()
         self.reader = reader
         self.window, self.stride, self.max_words = window, stride, max_words
         self._network = reader.network.eval()
@@ -183,20 +180,40 @@ class Predictor:
 
     def _read(self, chunk: list[_Window], top_k: int) -> list[_Found]:
         """Batches of similar length, within a budget of padded words; results in order."""
-        order = sorted(range(len(chunk)), key=lambda i: -len(chunk[i].part.words))
+        longest: dict[_Part, int] = {}  # question about each part: it pads those read with it
+        for window in chunk:
+            longest[window.part] = max(longest.get(window.part, 0), len(window.question))
+
+        def lengths(i: int) -> tuple[int, int]:
+            part = chunk[i].part
+            return -round_up(len(part.words), PASSAGE_STEP), longest[part]
+
+        order = sorted(range(len(chunk)), key=lengths)  # questions about a part stay together
         parts: list[list[int]] = []
         while order:
-            longest = len(chunk[order[0]].part.words)
-            size = max(1, BATCH_TOKENS // round_up(longest, PASSAGE_STEP))
+            size = max(1, BATCH_TOKENS // -lengths(order[0])[0])
             parts.append(order[:size])
             order = order[size:]
         batches = [[chunk[i] for i in part] for part in parts]
-        read = partial(self._read_batch, top_k=top_k)
-        # Several batches at a time, a thread each, beat several threads on each batch.
-        apply = self._pool.map if self._pool and len(parts) > 1 else map
-        found = apply(read, batches, map(self._collate, batches))
+        found = self._read_batches(batches, partial(self._read_batch, top_k=top_k))
         results = dict(zip(chain(*parts), chain(*found), strict=True))
         return [results[i] for i in range(len(chunk))]
+
+    def _read_batches(
+        self,
+        batches: list[list[_Window]],
+        read: Callable[[list[_Window], Batch], list[_Found]],
+    ) -> Iterator[list[_Found]]:
+        """Several batches at a time, a thread each, beat several threads on each batch."""
+        if not self._pool or len(batches) == 1:
+            yield from map(read, batches, map(self._collate, batches))
+            return
+        running: deque[Future[list[_Found]]] = deque()
+        for batch in batches:
+            running.append(self._pool.submit(read, batch, self._collate(batch)))
+            if len(running) > 2 * torch.get_num_threads():  # no more tensors than are soon needed
+                yield running.popleft().result()
+        yield from (future.result() for future in running)
 
     def _collate(self, batch: list[_Window]) -> Batch:
         if len(self._forms) > MOST_FORMS:

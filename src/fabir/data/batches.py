@@ -11,6 +11,7 @@ from fabir.text.vocabulary import Forms
 
 # Lengths are padded to multiples of these, so that kernels prepared for a shape are used again.
 PASSAGE_STEP, QUESTION_STEP, FORM_STEP, CHARACTER_STEP = 16, 8, 256, 4
+_SPREAD = 4.0  # words; how far questions of one batch may differ in length
 
 
 class Batch(NamedTuple):
@@ -97,7 +98,8 @@ def round_up(length: int, step: int) -> int:
 
 
 def length_groups(
-    lengths: np.ndarray,
+    passages: np.ndarray,
+    questions: np.ndarray,
     batch_size: int,
     groups: int,
     generator: np.random.Generator,
@@ -105,25 +107,30 @@ def length_groups(
 ) -> list[np.ndarray]:
     """One epoch: every example once, in shuffled batches of similar length (thesis 6.2).
 
-    Examples are sorted into `groups` equally large groups by length; batches are drawn within a
-    group, and the batches of all groups are shuffled together. Fewer than `batch_size` examples
-    are left over in each group; those of all groups share batches.
+    Examples are sorted into `groups` equally large groups by the length of their passage. Within a
+    group those with questions of about the same length share a batch, which the thesis leaves to
+    chance: a batch's questions are padded to the longest. The batches of all groups are shuffled
+    together. Fewer than `batch_size` examples are left over in each group; those of all groups
+    share batches.
 
     Args:
-        bundle_of: [examples] which examples, of one length, follow each other when batches are
-            drawn; each goes its own way if not given
+        passages, questions: [examples] lengths
+        bundle_of: [examples] which examples, about one passage, follow each other when batches are
+            made; each goes its own way if not given
 
     Returns:
-        arrays of indices into `lengths`
+        arrays of indices into the examples
     """
     if bundle_of is None:
-        bundle_of = np.arange(len(lengths))
+        bundle_of = np.arange(len(passages))
     _, first, size = np.unique(bundle_of, return_index=True, return_counts=True)
     bundles = np.split(np.argsort(bundle_of, kind="stable"), np.cumsum(size)[:-1])
-    order = np.argsort(lengths[first] + generator.random(len(first)), kind="stable")
+    longest = np.array([questions[bundle].max(initial=0) for bundle in bundles])
+    order = np.argsort(passages[first] + generator.random(len(first)), kind="stable")
     batches, rest = [], []
     for drawn in np.array_split(order, groups):
-        chosen = [bundles[bundle] for bundle in generator.permutation(drawn)]
+        about = longest[drawn] + _SPREAD * generator.random(len(drawn))
+        chosen = [bundles[bundle] for bundle in drawn[np.argsort(about)]]
         group = np.concatenate([np.empty(0, np.intp), *chosen])
         whole = len(group) // batch_size * batch_size
         batches += list(group[:whole].reshape(-1, batch_size))

@@ -4,6 +4,7 @@ Heads are kept as separate maps of [batch, queries, keys]: every product then re
 plain contiguous matrices.
 """
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -65,46 +66,26 @@ class AttentionWeights(nn.Module):
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
-        over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
-            key's over the queries (column-wise, FABIR III-D.2)
-        capped: divide the weights of a query by one plus their sum. Over "queries" that sum may
-            be as large as the number of keys, and what is gathered then drowns the query itself
         dropout: rate on the weights
     """
 
-    def __init__(
-        self,
-        dim: int,
-        heads: int,
-        *,
-        width: int = 5,
-        over: str = "keys",
-        capped: bool = False,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, dim: int, heads: int, *, width: int = 5, dropout: float = 0.0) -> None:
         super().__init__()
-        if heads < 1 or dim % heads:
-            raise ValueError(f"{heads} heads do not divide {dim} features")
-        if width and width % 2 == 0:
-            raise ValueError(f"the convolution in attention needs an odd width, got {width}")
-        if over not in ("keys", "queries"):
-            raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
-        self.heads, self.width, self.over, self.capped = heads, width, over, capped
+        _check(dim, heads, width)
+        self.heads, self.width = heads, width
         self.query = nn.Linear(dim, dim)
         self.key = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
         if width:
             self.kernel = nn.Parameter(torch.empty(heads, heads, width))  # [out, in, shift]
 
-    def forward(
-        self, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
-    ) -> list[Tensor]:
-        """One map a head; the weights of padding are zero or meet zero values.
+    def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
+        """One map a head; the weights of keys that are padding are zero.
 
         Shape:
             queries: [batch, queries, dim]
             keys: [batch, keys, dim]
-            query_mask, key_mask: [batch, length, 1], True on real tokens
+            key_mask: [batch, keys, 1], True on real tokens
             result: heads times [batch, queries, keys]
         """
         dim_head = queries.shape[-1] // self.heads
@@ -114,19 +95,9 @@ class AttentionWeights(nn.Module):
             pairs = zip([query] * self.heads, _MixKeys.apply(key, self.kernel), strict=True)
         else:
             pairs = zip(query.split(dim_head, dim=2), key.split(dim_head, dim=2), strict=True)
-        masked = query_mask if self.over == "queries" else key_mask
-        bias = (masked.transpose(1, 2).to(query.dtype) - 1) * 1e4  # [batch, 1, queries or keys]
-        maps = [self._map(q, k, bias) for q, k in pairs]
-        if self.capped:
-            real = key_mask.transpose(1, 2)
-            maps = [weights / (1 + (weights * real).sum(dim=2, keepdim=True)) for weights in maps]
+        bias = _mask_bias(key_mask, query.dtype)
+        maps = (torch.baddbmm(bias, q, k.transpose(1, 2)).softmax(dim=2) for q, k in pairs)
         return [self.dropout(weights) for weights in maps]
-
-    def _map(self, query: Tensor, key: Tensor, bias: Tensor) -> Tensor:
-        """The softmax runs over the last dimension in memory, whichever way it goes."""
-        if self.over == "keys":
-            return torch.baddbmm(bias, query, key.transpose(1, 2)).softmax(dim=2)
-        return torch.baddbmm(bias, key, query.transpose(1, 2)).softmax(dim=2).transpose(1, 2)
 
 
 class Projection(nn.Module):
@@ -134,8 +105,7 @@ class Projection(nn.Module):
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
-        if dim % heads:
-            raise ValueError(f"{heads} heads do not divide {dim} features")
+        _check(dim, heads)
         self.dim_head = dim // heads
         self.value = nn.Linear(dim, dim)
         self.output = nn.Linear(dim, dim)
@@ -152,3 +122,120 @@ class Projection(nn.Module):
         values = (self.value(x) * mask).split(self.dim_head, dim=2)
         attended = [torch.bmm(w, v) for w, v in zip(weights, values, strict=True)]
         return self.output(torch.cat(attended, dim=2))
+
+
+class CrossAttention(nn.Module):
+    """What the words of a text gather from another text, a question (FABIR eqs. 12, 14).
+
+    The keys are few, so whatever is linear is done on their side: a query meets the weights of
+    queries within the keys, and values are taken through the output before they are gathered. That
+    is exact, and leaves two products for all heads where the queries are.
+
+    Args:
+        dim: features of queries and keys
+        heads: number of heads, a divisor of `dim`
+        width: size of the convolution along the keys, odd; 0 for none
+        over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
+            key's over the queries (column-wise, FABIR III-D.2). A bias of queries, to which the
+            latter is blind, is part of the former only
+        capped: divide the weights of a query by one plus their sum. Over "queries" that sum may
+            be as large as the number of keys, and what is gathered then drowns the query itself
+        dropout: rate on the weights
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        width: int = 5,
+        over: str = "keys",
+        capped: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        _check(dim, heads, width)
+        if over not in ("keys", "queries"):
+            raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
+        self.heads, self.width, self.over, self.capped = heads, width, over, capped
+        self.query = nn.Linear(dim, dim, bias=over == "keys")
+        self.key = nn.Linear(dim, dim)
+        self.value = nn.Linear(dim, dim)
+        self.output = nn.Linear(dim, dim)
+        self.dropout = Dropout(dropout)
+        if width:
+            self.kernel = nn.Parameter(torch.empty(heads, heads, width))  # [out, in, shift]
+
+    def forward(
+        self, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
+    ) -> Tensor:
+        """Shape:
+        queries: [batch, queries, dim]
+        keys: [batch, keys, dim]
+        query_mask, key_mask: [batch, length, 1], True on real tokens
+        result: [batch, queries, dim]
+        """
+        mixed, values = self._mixed(keys, key_mask), self._values(keys, key_mask)
+        folded = torch.matmul(mixed, self.query.weight)
+        offset = torch.matmul(mixed, self.query.bias) if self.over == "keys" else None
+        exact = nullcontext()
+        device = queries.device.type
+        if self.training and torch.is_autocast_enabled(device):
+            # A column's weights are small and nearly equal for long, their gradients differences
+            # of nearly equal numbers. In bfloat16 little is left of them: learning is slow.
+            exact = torch.autocast(device, enabled=False)
+            queries, folded, values = queries.float(), folded.float(), values.float()
+        with exact:
+            weights = self._weights(queries, folded, offset, query_mask, key_mask)
+            gathered = torch.bmm(weights.flatten(1, 2).transpose(1, 2), values.flatten(1, 2))
+        return gathered + self.output.bias
+
+    def _weights(
+        self,
+        queries: Tensor,
+        folded: Tensor,
+        offset: Tensor | None,
+        query_mask: Tensor,
+        key_mask: Tensor,
+    ) -> Tensor:
+        """Shape: result [batch, heads, keys, queries]"""
+        parts = self.heads, folded.shape[2]
+        folded = folded.flatten(1, 2)
+        if offset is None:
+            bias = _mask_bias(query_mask, queries.dtype)
+            logits = torch.baddbmm(bias, folded, queries.transpose(1, 2))
+            weights = logits.softmax(dim=2).unflatten(1, parts)
+        else:
+            bias = offset.to(queries.dtype) + _mask_bias(key_mask, queries.dtype)
+            logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
+            weights = logits.unflatten(2, parts).softmax(dim=3).permute(0, 2, 3, 1)
+        if self.capped:
+            weights = weights / (1 + (weights * key_mask[:, None]).sum(dim=2, keepdim=True))
+        return self.dropout(weights)
+
+    def _mixed(self, keys: Tensor, mask: Tensor) -> Tensor:
+        """Keys for each head's whole queries. Shape: result [batch, heads, keys, dim]"""
+        dim_head = keys.shape[2] // self.heads
+        key = self.key(keys) * mask * dim_head**-0.5
+        if self.width:
+            return torch.stack(_MixKeys.apply(key, self.kernel), dim=1)
+        own = torch.eye(self.heads, dtype=key.dtype, device=key.device)[:, None, :, None]
+        return (key.unflatten(2, (self.heads, dim_head))[:, None] * own).flatten(3)
+
+    def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
+        """Each head's values, taken through the output. Shape: result [batch, heads, keys, dim]"""
+        values = (self.value(keys) * mask).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        outputs = self.output.weight.T.unflatten(0, (self.heads, -1))  # [heads, dim_head, dim]
+        return torch.matmul(values, outputs)
+
+
+def _check(dim: int, heads: int, width: int = 0) -> None:
+    if heads < 1 or dim % heads:
+        raise ValueError(f"{heads} heads do not divide {dim} features")
+    if width and width % 2 == 0:
+        raise ValueError(f"the convolution in attention needs an odd width, got {width}")
+
+
+def _mask_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """[batch, length, 1] as [batch, 1, length] to add to logits."""
+    return (mask.transpose(1, 2).to(dtype) - 1) * 1e4

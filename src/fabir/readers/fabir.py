@@ -4,7 +4,6 @@ Embeddings, the reduction layer, processing layers, the answer selector; top to 
 paper's Figure 1. No strings, no loss, no decoding here.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch
-from fabir.layers.attention import AttentionWeights, Projection
+from fabir.layers.attention import AttentionWeights, CrossAttention, Projection
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
@@ -124,31 +123,7 @@ class SelfAttention(nn.Module):
         self.words = Projection(dim, config.heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, x, mask, mask), x, mask)
-
-
-class CrossAttention(nn.Module):
-    """What each text word gathers from the other text (FABIR eq. 14)."""
-
-    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
-        super().__init__()
-        over = "queries" if config.cross_attention == "column-wise" else "keys"
-        self.weights = AttentionWeights(
-            dim,
-            config.heads,
-            width=config.attention_width,
-            over=over,
-            capped=config.cross_capped,
-            dropout=dropout,
-        )
-        self.words = Projection(dim, config.heads)
-
-    def forward(self, x: Tensor, other: Tensor, mask: Tensor, other_mask: Tensor) -> Tensor:
-        # A column's weights are small and nearly equal for long, their gradients differences of
-        # nearly equal numbers. In bfloat16 little is left of them, and the reader learns slowly.
-        exact = torch.autocast(x.device.type, enabled=False) if self.training else nullcontext()
-        with exact:
-            return self.words(self.weights(x, other, mask, other_mask), other, other_mask)
+        return self.words(self.weights(x, x, mask), x, mask)
 
 
 class Layer(nn.Module):
@@ -166,7 +141,14 @@ class Layer(nn.Module):
         super().__init__()
         self.first = Stream(dim, hidden, sublayer)
         self.second = Stream(dim, hidden, sublayer)
-        self.cross_attention = CrossAttention(dim, config, attention)
+        self.cross_attention = CrossAttention(
+            dim,
+            config.heads,
+            width=config.attention_width,
+            over="queries" if config.cross_attention == "column-wise" else "keys",
+            capped=config.cross_capped,
+            dropout=attention,
+        )
         self.after_cross = Join(dim, sublayer)
 
     def read(
@@ -216,7 +198,7 @@ class DecoupledAttention(nn.Module):
         words, placed (word + position): [batch, length, input_dim]
         positions: [batch, length, model_dim]
         """
-        weights = self.weights(placed, placed, mask, mask)
+        weights = self.weights(placed, placed, mask)
         return self.words(weights, words, mask), self.positions(weights, positions, mask)
 
 

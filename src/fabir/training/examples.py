@@ -42,6 +42,7 @@ class Examples:
         passages = self.passage_of[rows]
         batches = length_groups(
             self.passages.lengths[passages],
+            self.questions.lengths[rows],
             config.batch_size,
             config.length_groups,
             generator,

@@ -12,6 +12,7 @@ from tempfile import NamedTemporaryFile
 import torch
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
+from fabir.allocation import TRAINING
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.reader import Reader
@@ -20,17 +21,6 @@ from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 
 _LEAST = 16  # questions of a batch that keep one process busy
-# Attention maps are megabytes that come and go with every operation: glibc keeps some, in large
-# pages, instead of giving all back to the system and fetching them again. 5 % faster. The last two
-# bound how many prepared kernels oneDNN and torch keep, half a megabyte each: a gigabyte less for
-# two processes, at no loss of speed that could be measured.
-_ALLOCATION = {
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "512",
-    "LRU_CACHE_CAPACITY": "128",
-}
 
 
 @dataclass(frozen=True)
@@ -92,7 +82,7 @@ def launch(job: Job, processes: int) -> None:
         "LOCAL_WORLD_SIZE": str(processes),
         "ACCELERATE_USE_CPU": "true",
     }
-    for name, value in _ALLOCATION.items():  # read when a process begins, so set before
+    for name, value in TRAINING.items():  # read when a process begins, so set before
         os.environ.setdefault(name, value)
     threads = max(1, torch.get_num_threads() // processes)
     # In a file, since tensors as arguments would be one memory for all processes, and bytes would

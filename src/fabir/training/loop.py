@@ -136,7 +136,8 @@ class Trainer:
         self.network.train()
         enable_dropout(self.network, progress.step >= config.dropout_after * self.per_epoch)
         # A process without a share of a small batch reads another's, which counts for nothing.
-        share = rows[rank::world] if rank < len(rows) else rows[:1]
+        # Neighbours stay together, since they may share a passage.
+        share = np.array_split(rows, world)[rank] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
         loss = self._backward(share, (rank < len(rows)) * world / len(rows)) / world
         if config.clip:
