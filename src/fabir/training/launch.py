@@ -108,3 +108,6 @@ def _work(rank: int, packed: str, surroundings: dict[str, str], threads: int) ->
         job.run()
     except KeyboardInterrupt:
         sys.exit(130)
+    if torch.distributed.is_initialized():
+        # Its threads must not outlive what they use: that is a crash now and then.
+        torch.distributed.destroy_process_group()
