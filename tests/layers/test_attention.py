@@ -120,13 +120,13 @@ def test_cross_attention_learns_in_float32_under_autocast() -> None:
     queries = text(QUERIES).detach().float().requires_grad_()
     keys = (torch.ones(BATCH, KEYS, DIM) + 0.01 * torch.randn(BATCH, KEYS, DIM)).requires_grad_()
     masks = mask_of(QUERIES).float(), mask_of(KEYS).float()
-    exact = gradients(layer(queries, keys, *masks), [queries])[0]
+    # Nearly the same for every query, whose weights add up to one: what is left is small.
+    slope = 1 + 0.005 * torch.randn(BATCH, QUERIES, DIM)
+    exact = torch.autograd.grad((layer(queries, keys, *masks) * slope).sum(), queries)[0]
     with torch.autocast("cpu", torch.bfloat16):
         result = layer(queries, keys, *masks)
     assert result.dtype == torch.float32
-    close = gradients(result, [queries])[0]
-    assert exact is not None
-    assert close is not None
+    close = torch.autograd.grad((result * slope).sum(), queries)[0]
     assert torch.cosine_similarity(exact.flatten(), close.flatten(), dim=0) > 0.99
 
 

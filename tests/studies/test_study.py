@@ -64,6 +64,7 @@ def run_configs(path: str) -> None:
         ("heads", "haeds", "haeds"),
         ("epochs: 2", "epochs: two", "epochs"),
         ("questions: 8", "question: 8", "question"),
+        ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "budgets|other"),
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
     ],
 )

@@ -2,15 +2,12 @@
 from a file; nothing is run here."""
 
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.training.configuration import RunConfig, load_config, read_yaml
-
-_SHIPPED = Path(str(files("fabir"))) / "configs"
+from fabir.training.configuration import SHIPPED, RunConfig, load_config, read_yaml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +64,7 @@ class Study:
     train: str = "train-v1.1.json"
     dev: str = "dev-v1.1.json"
     vectors: str = "glove.6B.zip:glove.6B.100d.txt"
-    folder: Path = _SHIPPED
+    folder: Path = SHIPPED
 
     def budget(self, name: str) -> Budget:
         """The budget called `name`; InputError if there is none."""
@@ -86,7 +83,7 @@ class Study:
     def run_config(self, row: Row, budget: Budget) -> RunConfig:
         """What a row is trained with."""
         beside = self.folder / row.config
-        path = beside if beside.suffix == ".yaml" else _SHIPPED / f"{row.config}.yaml"
+        path = beside if beside.suffix == ".yaml" else SHIPPED / f"{row.config}.yaml"
         changed = {"network": row.network, "training": budget.training}
         overrides = [
             text
@@ -99,7 +96,7 @@ class Study:
 
 def shipped() -> list[str]:
     """The names of the studies that come with fabir."""
-    return sorted(path.stem for path in (_SHIPPED / "studies").glob("*.yaml"))
+    return sorted(path.stem for path in (SHIPPED / "studies").glob("*.yaml"))
 
 
 def read_study(name: str) -> Study:
@@ -114,9 +111,11 @@ def read_study(name: str) -> Study:
     if path.suffix != ".yaml":
         if name not in shipped():
             raise InputError(f"no study is called {name!r}: name a .yaml file or {shipped()}")
-        path = _SHIPPED / "studies" / f"{name}.yaml"
+        path = SHIPPED / "studies" / f"{name}.yaml"
     content = read_yaml(path)
-    content["budgets"] = {key: value or {} for key, value in content.get("budgets", {}).items()}
+    budgets = content.get("budgets")
+    if isinstance(budgets, dict):  # an empty one changes nothing
+        content["budgets"] = {name: value or {} for name, value in budgets.items()}
     parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
     parser.add_class_arguments(Study, skip={"folder"})
     try:

@@ -4,6 +4,7 @@ The keys of a file are `reader` (a registered name), `network`, `vocabulary` and
 """
 
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config import TrainingConfig
+
+SHIPPED = Path(str(files("fabir"))) / "configs"  # a row of a paper's table each
 
 
 @dataclass(frozen=True)

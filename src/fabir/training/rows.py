@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
 import torch
 
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
-from fabir.training.configuration import RunConfig, load_config
+from fabir.training.configuration import SHIPPED, RunConfig, load_config
 
 # FABIR's setting: 100-dimensional GloVe vectors, which are not counted, and what is learned of
 # SQuAD 1.1 train beside them: the unknown word and 281 characters, and rows for 16 words that
@@ -33,8 +31,7 @@ class Component:
 @cache
 def rows() -> dict[str, RunConfig]:
     """The shipped configurations, each a row of a paper's table, by name."""
-    folder = Path(str(files("fabir"))) / "configs"
-    return {path.stem: load_config(path) for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: load_config(path) for path in sorted(SHIPPED.glob("*.yaml"))}
 
 
 def describe(name: str) -> list[Component]:
