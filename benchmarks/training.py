@@ -74,8 +74,9 @@ def measure(arguments: list[str], batch_size: int, seconds: float) -> dict[str, 
                 elif now.seconds - first.seconds >= seconds:
                     break
         finally:
-            os.killpg(run.pid, signal.SIGKILL)
-            run.wait()
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
     return {
         "rate": (now.step - first.step) * batch_size / (now.seconds - first.seconds),
         "memory": memory,

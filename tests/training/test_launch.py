@@ -1,6 +1,10 @@
 """Several processes started by fabir itself learn what one learns."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,3 +48,37 @@ def test_a_process_for_each_thread_but_not_for_a_handful(monkeypatch: pytest.Mon
     assert best_processes(TrainingConfig(batch_size=8)) == 1
     monkeypatch.setenv("RANK", "0")  # a launcher has started this one
     assert best_processes(TrainingConfig(batch_size=75)) == 1
+
+
+_KILLED = """
+import multiprocessing, os, signal, time
+from fabir.training.launch import end_with_parent
+
+def work():
+    end_with_parent()
+    print(os.getpid(), flush=True)
+    time.sleep(100)
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in the background
+multiprocessing.get_context("fork").Process(target=work).start()
+time.sleep(100)
+"""
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", _KILLED], stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        child = int(run.stdout.readline())
+        run.kill()
+    deadline = time.monotonic() + 20
+    while alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2][:3]

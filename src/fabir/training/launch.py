@@ -1,10 +1,12 @@
 """One training run on all cores: a process for each, or as many as a launcher has started."""
 
 import gc
+import multiprocessing
 import os
 import pickle
 import socket
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -98,7 +100,23 @@ def launch(job: Job, processes: int) -> None:
             sys.exit(error.exit_code)
 
 
+def end_with_parent() -> None:
+    """Let this process end when the one that started it does, however that ended.
+
+    torch only sends an interrupt, to which a run started in the background is deaf.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
 def _work(rank: int, packed: str, surroundings: dict[str, str], threads: int) -> None:
+    end_with_parent()
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(threads)
     with open(packed, "rb") as file:
