@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from fabir.data.batches import Batch, collate
 from fabir.reader import Reader
@@ -67,10 +68,11 @@ def small_reader(name: str = "fabir", config: Any = None) -> Reader:
     return reader
 
 
-def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch:
+def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch[Tensor]:
     """A batch of questions, each with its passage; those about the same one share it."""
     forms = Forms(vocabulary)
     questions = [forms.number(tokenise(question).words) for question, _ in pairs]
     distinct = list(dict.fromkeys(passage for _, passage in pairs))
     passages = [forms.number(tokenise(passage).words) for passage in distinct]
-    return collate(forms, passages, questions, [distinct.index(passage) for _, passage in pairs])
+    rows = [distinct.index(passage) for _, passage in pairs]
+    return collate(forms, passages, questions, rows).tensors()

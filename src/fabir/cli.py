@@ -65,6 +65,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
+    _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
     _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
     return parser
 
@@ -333,6 +334,27 @@ def _compact(options: argparse.Namespace, rest: list[str]) -> None:
 
     size = compact(options.reader, options.output, options.words)
     print(f"{options.output}: {size / 2**20:.1f} MiB")
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_reader(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--format", choices=["onnx"], default="onnx")
+    parser.add_argument("--quantise", choices=["int8"], help="weights of linear maps in 8 bits")
+    parser.add_argument(
+        "--data", type=Path, metavar="DATA.json", help="measure EM and F1 before and after"
+    )
+
+
+def _export(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import BUNDLED
+    from fabir.data.squad import read_squad
+    from fabir.export.onnx import export
+
+    data = read_squad(options.data, "keep") if options.data else None
+    quantise = options.quantise == "int8"
+    report = export(options.reader or BUNDLED, options.output, quantise=quantise, data=data)
+    print(json.dumps(report, indent=1))
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:

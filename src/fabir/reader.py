@@ -1,29 +1,31 @@
-"""A trained reader on disk and in memory: network, vocabulary and their settings in one folder.
+"""A trained reader in torch: network, vocabulary and settings, and their folder on disk."""
 
-config.json            reader, its network's config, format version, word storage
-vocabulary.json        words and characters
-words.safetensors      the fixed word rows
-network.safetensors    every other weight
-"""
-
-import json
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from fabir.data.batches import COARSE, Batch
 from fabir.errors import InputError
 from fabir.files import replacing, write_json
+from fabir.folder import (
+    FORMAT,
+    SETTINGS,
+    VOCABULARY,
+    WEIGHTS,
+    WORDS,
+    read_settings,
+    read_vocabulary,
+)
 from fabir.layers.embedding import VocabularySizes, WordRows
 from fabir.readers import registered
 from fabir.text.vocabulary import Vocabulary
-
-FORMAT = 1
 
 _WORDS = "embedding.words"  # where every reader keeps its word rows
 _TUNED = f"{_WORDS}.tuned"
@@ -43,6 +45,7 @@ class Reader:
     vocabulary: Vocabulary
     network: nn.Module
     no_answer_threshold: float = 1.0
+    steps = COARSE  # that batches are padded to
 
     @classmethod
     def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "Reader":
@@ -76,8 +79,38 @@ class Reader:
         return self._words.fixed_rows()
 
     @property
+    def trained_rows(self) -> Tensor:
+        """[1 + trained words, word_dim] the rows of unknown words and of trained ones."""
+        return self._words.trained.detach()
+
+    @property
     def _words(self) -> WordRows:
         return attrgetter(_WORDS)(self.network)
+
+    @property
+    def parallel(self) -> int:
+        """How many batches at a time are read fastest, each in a thread of its own."""
+        return torch.get_num_threads() if self._device.type == "cpu" else 1
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    @torch.inference_mode()
+    def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]:
+        """Start and end logits of a batch, [batch, passage] float32 each.
+
+        Args:
+            alone: no other batch is read at the same time, so that it may have all processors
+        """
+        if not alone:
+            torch.set_num_threads(1)
+        if self.network.training:
+            self.network.eval()
+        device = self._device
+        with torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)):
+            logits = self.network(batch.tensors(device))
+        return tuple(side.cpu().numpy() for side in logits)
 
     def unfreeze_words(self, count: int) -> None:
         """Let training change the rows of the `count` most frequent fixed words too."""
@@ -92,24 +125,24 @@ class Reader:
         folder = Path(folder)
         vocabulary = asdict(self.vocabulary)
         del vocabulary["_rows"], vocabulary["_character_rows"]
-        write_json(folder / "vocabulary.json", vocabulary)
+        write_json(folder / VOCABULARY, vocabulary)
         self._save_settings(folder)
         rows = self.fixed_rows
         words = _quantised(rows) if small else {"rows": rows.half()}
-        _write_tensors(folder / "words.safetensors", words)
+        write_tensors(folder / WORDS, words)
         weights = self.network.state_dict()
         weights.pop(_TUNED, None)
         if small:
             weights = {name: tensor.half() for name, tensor in weights.items()}
-        _write_tensors(folder / "network.safetensors", weights)
+        write_tensors(folder / WEIGHTS, weights)
 
     def save_weights(self, folder: Path) -> None:
         """Write what training changes: the network, the threshold, and fixed rows if trained."""
         self._save_settings(folder)
         weights = self.network.state_dict()
         if weights.pop(_TUNED, None) is not None:
-            _write_tensors(folder / "words.safetensors", {"rows": self.fixed_rows.half()})
-        _write_tensors(folder / "network.safetensors", weights)
+            write_tensors(folder / WORDS, {"rows": self.fixed_rows.half()})
+        write_tensors(folder / WEIGHTS, weights)
 
     def _save_settings(self, folder: Path) -> None:
         settings = {
@@ -118,7 +151,7 @@ class Reader:
             "network": asdict(self.config),
             "no_answer_threshold": self.no_answer_threshold,
         }
-        write_json(folder / "config.json", settings)
+        write_json(folder / SETTINGS, settings)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Reader":
@@ -128,15 +161,10 @@ class Reader:
             InputError: a file is missing, damaged or of another version.
         """
         folder = Path(folder)
-        settings = _read_json(folder / "config.json", {"format", "reader", "network"})
-        if settings["format"] != FORMAT:
-            raise InputError(
-                f"{folder / 'config.json'}: format {settings['format']} is not {FORMAT}: "
-                "the reader was saved by another version of fabir"
-            )
-        vocabulary = _read_vocabulary(folder / "vocabulary.json")
-        rows = _read_rows(folder / "words.safetensors")
-        weights = read_tensors(folder / "network.safetensors")[0]
+        settings = read_settings(folder)
+        vocabulary = read_vocabulary(folder)
+        rows = _read_rows(folder / WORDS)
+        weights = read_tensors(folder / WEIGHTS)[0]
         try:
             name = str(settings["reader"])
             network = {  # JSON has no tuples
@@ -162,20 +190,6 @@ def _quantised(rows: Tensor) -> dict[str, Tensor]:
     return {"rows": integers.to(torch.int8), "scales": scales}
 
 
-def _read_vocabulary(path: Path) -> Vocabulary:
-    kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
-    fields = _read_json(path, set(kinds))
-    for name, kind in kinds.items():
-        if not isinstance(fields[name], kind):
-            raise InputError(f"{path}: `{name}` is not of type {kind.__name__}")
-    return Vocabulary(
-        trained=tuple(fields["trained"]),
-        fixed=tuple(fields["fixed"]),
-        characters=fields["characters"],
-        max_characters=fields["max_characters"],
-    )
-
-
 def _read_rows(path: Path) -> Tensor:
     """Fixed word rows as float32, whichever way they are stored."""
     tensors = read_tensors(path)[0]
@@ -194,23 +208,18 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _write_tensors(
+def write_tensors(
     path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None
 ) -> None:
+    """Write a safetensors file, complete or not at all."""
     with replacing(path) as temporary:
         save_file(
             {name: t.detach().contiguous() for name, t in tensors.items()}, temporary, metadata
         )
 
 
-def _read_json(path: Path, required: set[str]) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from error
-    missing = required - value.keys() if isinstance(value, dict) else required
-    if missing:
-        raise InputError(f"{path}: not a reader's file, it lacks {', '.join(sorted(missing))}")
-    return value
+def _has_bf16(device: torch.device) -> bool:
+    """Whether bfloat16 is quicker than float32 there: nearly twice on CPUs that know it."""
+    if device.type == "cpu":
+        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return device.type == "cuda" and torch.cuda.is_bf16_supported()

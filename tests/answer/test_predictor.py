@@ -10,9 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabir import reader as reader_module
 from fabir.answer import predictor as module
 from fabir.answer.predictor import Answer, Predictor
 from fabir.errors import InputError
+from fabir.reader import Reader
 from fabir.text.tokens import tokenise
 from factories import EXAMPLES, batch_of, small_reader
 
@@ -23,17 +25,21 @@ WORDS = " ".join(passage for _, passage in PAIRS).split()
 @pytest.fixture(autouse=True)
 def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a text is batched with changes no more than the last digits."""
-    monkeypatch.setattr(module, "_has_bf16", lambda device: False)
+    monkeypatch.setattr(reader_module, "_has_bf16", lambda device: False)
 
 
-def lively_predictor(**options: int) -> Predictor:
-    """An untrained reader whose logits are far from each other."""
+def lively_reader() -> Reader:
+    """Untrained, with logits that are far from each other."""
     reader = small_reader()
     with torch.no_grad():
         for name, weight in reader.network.named_parameters():
             if "selectors" in name:
                 weight.mul_(3)
-    return Predictor(reader, **options)
+    return reader
+
+
+def lively_predictor(**options: int) -> Predictor:
+    return Predictor(lively_reader(), **options)
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +206,8 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
 
 
 def test_long_passages_have_the_best_answers_of_all_windows() -> None:
-    predictor = lively_predictor(window=16, stride=10, max_words=4)
+    reader = lively_reader()
+    predictor = Predictor(reader, window=16, stride=10, max_words=4)
     question, passage = "Where does rain fall from?", text_of(61)
     tokens = tokenise(passage)
     spans: list[tuple[float, int, int]] = []
@@ -210,9 +217,7 @@ def test_long_passages_have_the_best_answers_of_all_windows() -> None:
         start, end = tokens.starts[begin], tokens.ends[begin + 15]
         batch = batch_of(predictor.reader.vocabulary, (question, passage[start:end]))
         with torch.inference_mode():
-            heads, tails = (
-                side[0, :16].double().numpy() for side in predictor.reader.network(batch)
-            )
+            heads, tails = (side[0, :16].double().numpy() for side in reader.network(batch))
         masses.append((np.logaddexp.reduce(heads), np.logaddexp.reduce(tails)))
         spans += [
             (heads[i] + tails[j], tokens.starts[begin + i], tokens.ends[begin + j])
@@ -233,8 +238,8 @@ def test_one_window_of_one_word_is_certain(predictor: Predictor) -> None:
     assert answer.score == pytest.approx(1, rel=1e-5)
 
 
-def test_a_folder_is_loaded_with_its_options(tmp_path: Path, predictor: Predictor) -> None:
-    predictor.reader.save(tmp_path)
+def test_a_folder_is_loaded_with_its_options(tmp_path: Path) -> None:
+    lively_reader().save(tmp_path)
     loaded = Predictor.load(tmp_path, max_words=3)
     assert loaded.max_words == 3
     same = lively_predictor(max_words=3)

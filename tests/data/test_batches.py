@@ -4,15 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.batches import (
-    CHARACTER_STEP,
-    FORM_STEP,
-    PASSAGE_STEP,
-    QUESTION_STEP,
-    Batch,
-    collate,
-    length_groups,
-)
+from fabir.data.batches import COARSE, Batch, collate, length_groups
 from fabir.text.vocabulary import Forms, Vocabulary
 
 VOCABULARY = Vocabulary(("olm", "kite"), ("the", "a"), "abcdefghijklmnopqrstuvwxyz", 10)
@@ -21,7 +13,7 @@ texts = st.lists(st.text(alphabet="abTé", min_size=1, max_size=12), max_size=40
 pairs = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
 
 
-def batch_of(pairs: list[tuple[list[str], list[str]]]) -> Batch:
+def batch_of(pairs: list[tuple[list[str], list[str]]]) -> Batch[np.ndarray]:
     forms = Forms(VOCABULARY)
     passages = [forms.number(passage) for passage, _ in pairs]
     questions = [forms.number(question) for _, question in pairs]
@@ -36,7 +28,7 @@ def test_a_batch_holds_the_words_and_characters_of_its_texts(
     for side, tokens in enumerate((batch.passage, batch.question)):
         for row, pair in enumerate(pairs):
             words = pair[side]
-            used, padding = tokens[row].split([len(words), tokens.shape[1] - len(words)])
+            used, padding = np.split(tokens[row], [len(words)])
             assert (used > 0).all()
             assert not padding.any()
             assert batch.words[used].tolist() == [VOCABULARY.word_row(word) for word in words]
@@ -62,16 +54,16 @@ def test_a_word_has_one_form_a_batch_and_form_0_is_padding(
 def test_lengths_are_padded_to_few_steps(pairs: list[tuple[list[str], list[str]]]) -> None:
     batch = batch_of(pairs)
     for tokens, side, step in (
-        (batch.passage, 0, PASSAGE_STEP),
-        (batch.question, 1, QUESTION_STEP),
+        (batch.passage, 0, COARSE.passage),
+        (batch.question, 1, COARSE.question),
     ):
         longest = max(len(pair[side]) for pair in pairs)
         assert tokens.shape[1] % step == 0
         assert max(longest, 1) <= tokens.shape[1] < max(longest, 1) + step
-    assert len(batch.words) % FORM_STEP == 0
+    assert len(batch.words) % COARSE.forms == 0
     assert batch.characters.shape[0] == len(batch.words)
-    assert batch.characters.shape[1] % CHARACTER_STEP == 0
-    assert all(tensor.dtype == torch.int64 for tensor in batch)
+    assert batch.characters.shape[1] % COARSE.characters == 0
+    assert all(array.dtype == np.int64 for array in batch)
 
 
 @pytest.mark.parametrize(("words", "width"), [(0, 16), (1, 16), (16, 16), (17, 32)])
@@ -87,7 +79,7 @@ def test_questions_may_share_a_passage() -> None:
     forms = Forms(VOCABULARY)
     passages = [forms.number(["a", "kite"]), forms.number(["the", "olm"])]
     questions = [forms.number(["what"])] * 3
-    batch = collate(forms, passages, questions, [1, 0, 1])
+    batch = collate(forms, passages, questions, [1, 0, 1]).tensors()
     assert batch.passage.shape == (2, 16)
     assert batch.question.shape == (3, 8)
     laid_out = batch.for_questions(batch.passage)
@@ -98,7 +90,7 @@ def test_questions_may_share_a_passage() -> None:
 
 def test_a_batch_moves_as_a_whole() -> None:
     batch = batch_of([(["a", "kite"], ["what"])])
-    moved = batch.to("meta")
+    moved = batch.tensors("meta")
     assert {tensor.device.type for tensor in moved} == {"meta"}
     assert [tensor.shape for tensor in moved] == [tensor.shape for tensor in batch]
 

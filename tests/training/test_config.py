@@ -41,7 +41,7 @@ def test_schedules_work_however_short_the_run() -> None:
         {"epochs": 0},
         {"batch_size": 0},
         {"length_groups": -1},
-        {"evaluations": 0},
+        {"evaluations": -1},
         {"warmup_steps": 0},
         {"average": 1.0},
         {"average": -0.1},

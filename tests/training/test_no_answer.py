@@ -89,13 +89,14 @@ def test_it_learns_which_questions_have_no_answer(trained: tuple[Path, Files]) -
 
 
 def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, Files]) -> None:
-    predictor = Predictor.load(trained[0])
+    reader = Reader.load(trained[0])
+    predictor = Predictor(reader)
     passage, question = next(iter(with_impossible().questions))
     (reading,) = predictor.read_all([(question.text, passage.text)], top_k=3)
     forms = predictor._forms
     asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
-        start, end = predictor.reader.network(collate(forms, [read], [asked], [0]))
+        start, end = reader.network(collate(forms, [read], [asked], [0]).tensors())
     best = float((start[0, 1:, None] + end[0, None, 1:]).triu().max())
     none = float(start[0, 0] + end[0, 0])
     chance = torch.tensor([none, best]).softmax(0)[0]

@@ -7,25 +7,23 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import torch
-from torch import nn
 
 from fabir.allocation import prepare_to_answer
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
-from fabir.data.batches import PASSAGE_STEP, Batch, collate, round_up
+from fabir.data.batches import Batch, Steps, collate, round_up
 from fabir.errors import InputError
-from fabir.reader import Reader
+from fabir.folder import NETWORK
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import Forms, Vocabulary
 
 BUNDLED = Path(__file__).parent.parent / "pretrained"
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
-BATCH_TOKENS = 4096  # padded passage words of one pass through the network
+BATCH_TOKENS = 3072  # padded passage words of one pass through the network
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,21 @@ class _Found(NamedTuple):
     no_end: float = -np.inf
 
 
+class Trained(Protocol):
+    """What answers are made of: a `Reader`, or one exported to ONNX, an `OnnxReader`."""
+
+    vocabulary: Vocabulary
+    no_answer_threshold: float
+
+    @property
+    def steps(self) -> Steps: ...
+
+    @property
+    def parallel(self) -> int: ...
+
+    def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]: ...
+
+
 class Predictor:
     """Answers questions with a reader.
 
@@ -93,7 +106,7 @@ class Predictor:
     """
 
     def __init__(
-        self, reader: Reader, *, window: int = 400, stride: int = 300, max_words: int = 15
+        self, reader: Trained, *, window: int = 400, stride: int = 300, max_words: int = 15
     ) -> None:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
@@ -101,20 +114,23 @@ class Predictor:
         prepare_to_answer()
         self.reader = reader
         self.window, self.stride, self.max_words = window, stride, max_words
-        self._network = reader.network.eval()
         self._forms = Forms(reader.vocabulary)
         self._parts = lru_cache(maxsize=64)(self._split)
-        threads = torch.get_num_threads() if _device(self._network).type == "cpu" else 1
-        self._pool = (
-            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-            if threads > 1
-            else None
-        )
+        self._parallel = reader.parallel
+        self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
 
     @classmethod
     def load(cls, folder: str | Path | None = None, **options: int) -> "Predictor":
-        """The reader in `folder`, or the one that comes with fabir."""
-        return cls(Reader.load(folder or BUNDLED), **options)
+        """The reader in `folder`, or the one that comes with fabir.
+
+        One that was exported is answered from without torch.
+        """
+        folder = Path(folder or BUNDLED)
+        if (folder / NETWORK).exists():
+            from fabir.onnx_reader import OnnxReader as Kind
+        else:
+            from fabir.reader import Reader as Kind
+        return cls(Kind.load(folder), **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
         """At most `top_k` answers that do not overlap, best first.
@@ -186,7 +202,7 @@ class Predictor:
 
         def lengths(i: int) -> tuple[int, int]:
             part = chunk[i].part
-            return -round_up(len(part.words), PASSAGE_STEP), longest[part]
+            return -round_up(len(part.words), self.reader.steps.passage), longest[part]
 
         order = sorted(range(len(chunk)), key=lengths)  # questions about a part stay together
         parts: list[list[int]] = []
@@ -202,7 +218,7 @@ class Predictor:
     def _read_batches(
         self,
         batches: list[list[_Window]],
-        read: Callable[[list[_Window], Batch], list[_Found]],
+        read: Callable[..., list[_Found]],
     ) -> Iterator[list[_Found]]:
         """Several batches at a time, a thread each, beat several threads on each batch."""
         if not self._pool or len(batches) == 1:
@@ -210,12 +226,13 @@ class Predictor:
             return
         running: deque[Future[list[_Found]]] = deque()
         for batch in batches:
-            running.append(self._pool.submit(read, batch, self._collate(batch)))
-            if len(running) > 2 * torch.get_num_threads():  # no more tensors than are soon needed
+            arrays = self._collate(batch)
+            running.append(self._pool.submit(read, batch, arrays, alone=False))
+            if len(running) > 2 * self._parallel:  # no more tensors than are soon needed
                 yield running.popleft().result()
         yield from (future.result() for future in running)
 
-    def _collate(self, batch: list[_Window]) -> Batch:
+    def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
         if len(self._forms) > MOST_FORMS:
             self._forms = Forms(self.reader.vocabulary)
         number = self._forms.number
@@ -223,24 +240,22 @@ class Predictor:
         passage_of = [parts.setdefault(window.part, len(parts)) for window in batch]
         passages = [number(part.words) for part in parts]
         questions = [number(window.question) for window in batch]
-        return collate(self._forms, passages, questions, passage_of)
+        return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
-    @torch.inference_mode()
-    def _read_batch(self, batch: list[_Window], tensors: Batch, *, top_k: int) -> list[_Found]:
-        device = _device(self._network)
-        with torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)):
-            logits = self._network(tensors.to(device))
+    def _read_batch(
+        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int, alone: bool = True
+    ) -> list[_Found]:
+        logits = self.reader.logits(arrays, alone=alone)
         first = len(self._forms.before)  # before it is the place that stands for no answer
         start, end = (side[:, first:] for side in logits)
         wanted = min(self._spans_for(top_k), start.shape[1] * self.max_words)
         spans = top_spans(start, end, max_words=self.max_words, k=wanted)
-        sides = [start.logsumexp(dim=1), end.logsumexp(dim=1)]
+        masses = [_log_sum(start), _log_sum(end)]
         if first:
-            sides += [side[:, 0] for side in logits]
-        masses = torch.stack(sides, dim=1).tolist()
-        columns = (column.cpu().numpy() for column in spans)
+            masses += [side[:, 0] for side in logits]
         found = []
-        for window, mass, start, end, score in zip(batch, masses, *columns, strict=True):
+        rows = np.stack(masses, axis=1).tolist()
+        for window, mass, start, end, score in zip(batch, rows, *spans, strict=True):
             real = score > -np.inf
             starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
             scores = score[real].astype(np.float64)
@@ -278,12 +293,7 @@ def _merge(passage: str, windows_found: list[_Found], top_k: int) -> Reading:
     return Reading(answers, float(np.exp(-np.logaddexp(0, margin))))
 
 
-def _device(network: nn.Module) -> torch.device:
-    return next(network.parameters()).device
-
-
-def _has_bf16(device: torch.device) -> bool:
-    """Whether bfloat16 is quicker than float32 there: nearly twice on CPUs that know it."""
-    if device.type == "cpu":
-        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return device.type == "cuda" and torch.cuda.is_bf16_supported()
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    """The logarithm of each row's sum of exponentials. Shape: [batch, passage] -> [batch]"""
+    highest = logits.max(axis=1, keepdims=True)
+    return np.log(np.exp(logits - highest).sum(axis=1)) + highest[:, 0]

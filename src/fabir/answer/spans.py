@@ -3,11 +3,10 @@
 Knows arrays only: offsets and text come back in the Predictor.
 """
 
-import math
 from typing import NamedTuple
 
-from torch import Tensor
-from torch.nn.functional import pad
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fabir.errors import InputError
 
@@ -18,12 +17,12 @@ PADDING = -1e4
 class Spans(NamedTuple):
     """The best `k` spans of each passage, best first; where fewer exist, 0, 0 and -inf."""
 
-    start: Tensor  # [batch, k] int64, the first token
-    end: Tensor  # [batch, k] int64, the last token, inclusive
-    score: Tensor  # [batch, k] float32, start score + end score
+    start: np.ndarray  # [batch, k] int64, the first token
+    end: np.ndarray  # [batch, k] int64, the last token, inclusive
+    score: np.ndarray  # [batch, k] float32, start score + end score
 
 
-def top_spans(start: Tensor, end: Tensor, *, max_words: int = 15, k: int = 1) -> Spans:
+def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int = 1) -> Spans:
     """Maximise `start[i] + end[j]` subject to `i <= j < i + max_words` (eq. 19, in logarithms).
 
     Args:
@@ -43,35 +42,47 @@ def top_spans(start: Tensor, end: Tensor, *, max_words: int = 15, k: int = 1) ->
     if max_words < 1 or k < 1:
         raise InputError(f"max_words is {max_words} and k is {k}: both must be at least 1")
     if start.ndim != 2 or start.shape != end.shape:
-        raise ValueError(f"start {tuple(start.shape)} and end {tuple(end.shape)} must be one shape")
+        raise ValueError(f"start {start.shape} and end {end.shape} must be one shape")
     scores = _banded(start, end, max_words)  # [batch, passage, words]
     words = scores.shape[2]
 
-    # Rank the starts by their best span: the k best spans lie within the first k of them.
-    # Stable sorts over positions in reading order are what settles ties.
-    ranked = scores.amax(dim=2).sort(dim=1, descending=True, stable=True).indices
-    starts = ranked[:, :k].sort(dim=1).values  # [batch, kept]
-    kept = scores.gather(1, starts.unsqueeze(2).expand(-1, -1, words)).flatten(1)
-    score, order = kept.sort(dim=1, descending=True, stable=True)
-    score, order = score[:, :k], order[:, :k]
-
-    first = starts.gather(1, order // words)
+    # The k best spans lie within the k starts whose best spans are best.
+    starts = np.sort(_first(scores.max(axis=2), k), axis=1)  # [batch, kept]
+    kept = np.take_along_axis(scores, starts[:, :, None], axis=1)
+    kept = kept.reshape(len(scores), starts.shape[1] * words)
+    order = _first(kept, k)
+    score = np.take_along_axis(kept, order, axis=1)
+    first = np.take_along_axis(starts, order // words, axis=1)
     last = first + order % words
-    none = score.isneginf()
-    missing = (0, k - score.shape[1])
-    return Spans(
-        start=pad(first.masked_fill(none, 0), missing),
-        end=pad(last.masked_fill(none, 0), missing),
-        score=pad(score, missing, value=-math.inf),
+
+    real = score > -np.inf
+    spans = Spans(
+        start=np.zeros((len(scores), k), np.int64),
+        end=np.zeros((len(scores), k), np.int64),
+        score=np.full((len(scores), k), -np.inf, np.float32),
     )
+    for column, found in zip(spans, (first, last, score), strict=True):
+        np.copyto(column[:, : found.shape[1]], found, where=real)
+    return spans
 
 
-def _banded(start: Tensor, end: Tensor, max_words: int) -> Tensor:
+def _first(scores: np.ndarray, k: int) -> np.ndarray:
+    """Where the `k` highest of each row stand, or all, best first; of equal ones the earlier.
+
+    Shape: scores [batch, n] -> [batch, min(k, n)]
+    """
+    if k == 1 and scores.shape[1]:
+        return scores.argmax(axis=1)[:, None]
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def _banded(start: np.ndarray, end: np.ndarray, max_words: int) -> np.ndarray:
     """[batch, passage, words]: the score of the span from token i to token i + word."""
-    passage = start.shape[1]
+    batch, passage = start.shape
     words = max(1, min(max_words, passage))
     start, end = (
-        scores.float().masked_fill(scores <= PADDING, -math.inf) for scores in (start, end)
+        np.where(scores <= PADDING, -np.inf, scores).astype(np.float32) for scores in (start, end)
     )
-    ends = pad(end, (0, words), value=-math.inf).unfold(1, words, 1)[:, :passage]
-    return start.unsqueeze(2) + ends
+    beyond = np.full((batch, words), -np.inf, np.float32)
+    ends = sliding_window_view(np.concatenate([end, beyond], axis=1), words, axis=1)
+    return start[:, :, None] + ends[:, :passage]

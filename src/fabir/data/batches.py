@@ -1,21 +1,38 @@
-"""What a network receives: tensors of word forms and of where they stand. Nothing about text."""
+"""What a network receives: arrays of word forms and of where they stand. Nothing about text."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fabir.text.vocabulary import Forms
 
-# Lengths are padded to multiples of these, so that kernels prepared for a shape are used again.
-PASSAGE_STEP, QUESTION_STEP, FORM_STEP, CHARACTER_STEP = 16, 8, 256, 4
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Array = TypeVar("Array")
+
+
+class Steps(NamedTuple):
+    """What lengths are padded to multiples of."""
+
+    passage: int
+    question: int
+    forms: int
+    characters: int
+
+
+# So that torch uses kernels again that it has prepared for a shape.
+COARSE = Steps(passage=16, question=8, forms=256, characters=4)
 _SPREAD = 4.0  # words; how far questions of one batch may differ in length
 
 
-class Batch(NamedTuple):
-    """Questions and passages as indices into the batch's own list of distinct word forms.
+class Batch(NamedTuple, Generic[Array]):
+    """Questions and passages as indices into the batch's own list of distinct word forms: arrays
+    of numpy, or tensors for a network.
 
     Questions about the same passage share it: what a network makes of a passage before it looks
     at a question is computed once, and then laid out by `for_questions`.
@@ -28,29 +45,31 @@ class Batch(NamedTuple):
         passage_of: [batch] the row of `passage` that each question is about
     """
 
-    words: Tensor
-    characters: Tensor
-    passage: Tensor
-    question: Tensor
-    passage_of: Tensor
+    words: Array
+    characters: Array
+    passage: Array
+    question: Array
+    passage_of: Array
 
     @property
-    def passage_mask(self) -> Tensor:
+    def passage_mask(self: Batch[Tensor]) -> Tensor:
         """[passages, passage, 1] True on real tokens."""
         return (self.passage > 0)[..., None]
 
     @property
-    def question_mask(self) -> Tensor:
+    def question_mask(self: Batch[Tensor]) -> Tensor:
         """[batch, question, 1] True on real tokens."""
         return (self.question > 0)[..., None]
 
-    def for_questions(self, x: Tensor) -> Tensor:
+    def for_questions(self: Batch[Tensor], x: Tensor) -> Tensor:
         """[passages, ...] as [batch, ...]: every question gets its passage's row."""
         return x.index_select(0, self.passage_of)
 
-    def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
-        return Batch(*(tensor.to(device) for tensor in self))
+    def tensors(self, device: torch.device | str = "cpu") -> Batch[Tensor]:
+        """The same batch as tensors on a device."""
+        import torch
+
+        return Batch(*(torch.as_tensor(array, device=device) for array in self))
 
 
 def collate(
@@ -58,30 +77,31 @@ def collate(
     passages: Sequence[np.ndarray],
     questions: Sequence[np.ndarray],
     passage_of: Sequence[int] | np.ndarray,
-) -> Batch:
+    steps: Steps = COARSE,
+) -> Batch[np.ndarray]:
     """Pad forms of passages and questions (int32 [tokens] each) into a batch.
 
     `passage_of` numbers the passage of each question.
 
     Passages of a reader that may say that there is no answer have one place more, the first.
     """
-    passage = _padded([np.concatenate([forms.before, row]) for row in passages], PASSAGE_STEP)
-    question = _padded(questions, QUESTION_STEP)
+    passage = _padded([np.concatenate([forms.before, row]) for row in passages], steps.passage)
+    question = _padded(questions, steps.question)
     everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
     used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding
-    words = np.zeros(round_up(len(used), FORM_STEP), np.int64)
+    words = np.zeros(round_up(len(used), steps.forms), np.int64)
     words[: len(used)] = forms.rows(used)
     spelt = forms.characters(used)
     longest = int((spelt > 0).sum(1).max())
-    characters = np.zeros((len(words), round_up(longest, CHARACTER_STEP)), np.int64)
+    characters = np.zeros((len(words), round_up(longest, steps.characters)), np.int64)
     width = min(characters.shape[1], spelt.shape[1])
     characters[: len(used), :width] = spelt[:, :width]
     return Batch(
-        words=torch.from_numpy(words),
-        characters=torch.from_numpy(characters),
-        passage=torch.from_numpy(where[: passage.size].reshape(passage.shape)),
-        question=torch.from_numpy(where[passage.size : -1].reshape(question.shape)),
-        passage_of=torch.as_tensor(passage_of, dtype=torch.int64),
+        words=words,
+        characters=characters,
+        passage=where[: passage.size].reshape(passage.shape),
+        question=where[passage.size : -1].reshape(question.shape),
+        passage_of=np.asarray(passage_of, np.int64),
     )
 
 

@@ -110,26 +110,15 @@ class CharacterConvolution(nn.Module):
         self.activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "none": nn.Identity}[activation]()
 
     def forward(self, characters: Tensor) -> Tensor:
-        characters = F.pad(characters, (self.margin, 0))
-        embedded = self.dropout(self.table(characters))
-        begins = characters > 0
-        begins[:, : self.margin] = begins[:, self.margin :].any(dim=1, keepdim=True)
-        form, place = begins.nonzero(as_tuple=True)
+        embedded = self.dropout(self.table(F.pad(characters, (self.margin, 0))))
+        real = characters > 0
+        before = real.any(dim=1, keepdim=True).expand(-1, self.margin)
+        begins = torch.cat([before, real], dim=1)
         found = []
         for width, linear in zip(self.widths, self.linears, strict=True):
-            around = neighbourhoods(embedded, width, centred=False)[form, place]
-            found.append(_highest(linear(around), form, len(characters)))
+            windows = linear(neighbourhoods(embedded, width, centred=False))
+            found.append(windows.masked_fill(~begins[:, :, None], -1e4).amax(dim=1))
         return self.activation(torch.cat(found, dim=1))
-
-
-def _highest(windows: Tensor, form: Tensor, forms: int) -> Tensor:
-    """The maximum over the windows of each form.
-
-    Shape: windows [windows, filters], form [windows] -> [forms, filters]
-    """
-    lowest = windows.new_full((forms, windows.shape[1]), -1e4, dtype=torch.float32)
-    index = form[:, None].expand_as(windows)
-    return lowest.scatter_reduce(0, index, windows.float(), "amax").to(windows.dtype)
 
 
 class Highway(nn.Module):

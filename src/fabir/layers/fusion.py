@@ -158,8 +158,8 @@ class Coattention(nn.Module):
 
     def _beside(self, sentinel: Tensor, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The text with its sentinel, one place longer. After the padding is after the text."""
-        one = sentinel.to(x.dtype).expand(len(x), 1, -1)
-        real = mask.new_ones(len(x), 1, 1)
+        one = sentinel.to(x.dtype).expand(x.shape[0], 1, -1)
+        real = mask.new_ones(x.shape[0], 1, 1)
         pair = [(one, real), (x, mask)] if self.place == "before" else [(x, mask), (one, real)]
         return torch.cat([p[0] for p in pair], dim=1), torch.cat([p[1] for p in pair], dim=1)
 
@@ -195,7 +195,7 @@ class AdditiveAttention(nn.Module):
         The tanh is of [batch, queries, words, hidden]: queries go in parts that fit in memory,
         and training computes each part again instead of keeping it.
         """
-        cells = len(query) * words.shape[1] * self.v.in_features
+        cells = query.shape[0] * words.shape[1] * self.v.in_features
         parts = query.split(max(1, _CELLS // max(1, cells)), dim=1)
         if torch.is_grad_enabled() and len(parts) > 1:
             gathered = [

@@ -185,7 +185,7 @@ class AnswerPointer(nn.Module):
         """Shape: see `fabir.readers.bidaf.RecurrentOutput`; `question` is not used."""
         passage = torch.cat([attended, modelled], dim=2)
         words = self.words(passage)
-        state = words.new_zeros(len(words), 1, words.shape[2])
+        state = words.new_zeros(words.shape[0], 1, words.shape[2])
         start = self._point(words, state)
         weights = over_question(start.transpose(1, 2), passage_mask)
         # The paper's RNN cell: of its first state, zero, nothing is left to multiply.

@@ -248,7 +248,7 @@ class ReductionLayer(Layer):
 
     def _positions(self, words: Tensor, dim: int) -> Tensor:
         positions = position_encoding(self.config, words.shape[1], dim, words)
-        return self.input_dropout(positions.expand(len(words), -1, -1))
+        return self.input_dropout(positions.expand(words.shape[0], -1, -1))
 
     def _reduce(self, words: Tensor) -> Tensor:
         return self.reduction_dropout(self.reduction(words))
@@ -274,7 +274,7 @@ class MatrixReduction(nn.Module):
     def _place(self, words: Tensor) -> Tensor:
         reduced = self.reduction(words)
         positions = position_encoding(self.config, words.shape[1], self.config.model_dim, words)
-        return reduced + self.input_dropout(positions.expand(len(words), -1, -1))
+        return reduced + self.input_dropout(positions.expand(words.shape[0], -1, -1))
 
 
 def word_matches(batch: Batch) -> Tensor:
@@ -282,7 +282,7 @@ def word_matches(batch: Batch) -> Tensor:
 
     Shape: result [batch, passage] bool
     """
-    forms = torch.arange(len(batch.words), device=batch.words.device)
+    forms = torch.arange(batch.words.shape[0], device=batch.words.device)
     unknown = batch.words <= UNKNOWN
     words = torch.where(unknown, -forms, batch.words)  # padding is form 0
     passage, question = batch.for_questions(words[batch.passage]), words[batch.question]

@@ -123,7 +123,7 @@ class AttentiveGru(nn.Module):
 
     def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
         prepared, attending = self.words(question), self.passage(passage)
-        state = passage.new_zeros(len(passage), self.cell.hidden_size)
+        state = passage.new_zeros(passage.shape[0], self.cell.hidden_size)
         states = []
         for word, query in zip(passage.unbind(1), attending.unbind(1), strict=True):
             together = prepared + (query + self.state(state))[:, None]
@@ -174,7 +174,7 @@ class QuestionPointer(nn.Module):
         question_mask: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Shape: see `fabir.readers.bidaf.RecurrentOutput`; `attended` is not used."""
-        seed = self.seed.to(question.dtype).expand(len(question), 1, -1)
+        seed = self.seed.to(question.dtype).expand(question.shape[0], 1, -1)
         state = self.pooling(question, seed, question_mask)
         start = self.pointing.logits(modelled, state)
         chosen = torch.bmm(over_question(start, passage_mask), modelled)

@@ -37,7 +37,7 @@ class TrainingConfig:
         word_rows: how many of the most frequent fixed word rows are trained too
         precision: arithmetic of the network: "bf16" (autocast) or "fp32"
         seed: the same seed gives the same run on the same machine
-        evaluations: times an epoch that the dev set is evaluated
+        evaluations: times an epoch that the dev set is evaluated; 0 for the end of training only
         checkpoint_minutes: minutes between checkpoints
         patience: evaluations without a better F1 after which to stop; 0 never stops early
     """
@@ -70,10 +70,10 @@ class TrainingConfig:
     patience: int = 0
 
     def __post_init__(self) -> None:
-        counts = "epochs", "batch_size", "length_groups", "evaluations", "warmup_steps"
-        for name in (*counts, "questions_together"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_together"
+        for name, least in {**dict.fromkeys(counts, 1), "evaluations": 0}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         for name in ("average", "label_smoothing", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")

@@ -63,7 +63,7 @@ class Examples:
         """Words of the longest passage of some questions."""
         return int(self.passages.lengths[self.passage_of[rows]].max())
 
-    def batch(self, rows: np.ndarray) -> tuple[Batch, Tensor]:
+    def batch(self, rows: np.ndarray) -> tuple[Batch[np.ndarray], Tensor]:
         """Some questions as a batch, and [batch, 2] first and last words of their answers."""
         distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
         # Empty passages round their number up, so that few shapes occur; if that is as many as

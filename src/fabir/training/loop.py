@@ -177,17 +177,16 @@ class Trainer:
         batch, truth = self.examples.batch(rows)
         enabled = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
-            logits = self.network(batch.to(self.device))
+            logits = self.network(batch.tensors(self.device))
         return span_loss(logits, truth.to(self.device), self.config.label_smoothing)
 
     def _evaluation_due(self) -> bool:
-        every = max(1, self.per_epoch // self.config.evaluations)
-        done = (
-            self.progress.step % every == 0
-            if self.config.evaluations > 1
-            else (self.progress.batch == 0)
-        )
-        return done or self.progress.step == self.total
+        times = self.config.evaluations
+        if times > 1:
+            due = self.progress.step % max(1, self.per_epoch // times) == 0
+        else:
+            due = times == 1 and self.progress.batch == 0
+        return due or self.progress.step == self.total
 
     def _evaluate(self, loss: float) -> None:
         with self._averaged():
@@ -275,8 +274,8 @@ class Trainer:
         self._smooth = decay * smooth + (1 - decay) * loss
         rate = progress.step * self.config.batch_size / max(progress.seconds, 1e-9)
         left = (self.total - progress.step) * self.config.batch_size / rate
+        best = f"best F1 {progress.best_f1:.2f}  " if progress.best_f1 >= 0 else ""
         return (
             f"epoch {progress.step / self.per_epoch:.2f}/{self.config.epochs}  "
-            f"loss {self._smooth:.3f}  {rate:.0f} questions/s  best F1 {progress.best_f1:.2f}  "
-            f"{left / 3600:.1f} h left"
+            f"loss {self._smooth:.3f}  {rate:.0f} questions/s  {best}{left / 3600:.1f} h left"
         )

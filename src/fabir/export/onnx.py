@@ -1,0 +1,210 @@
+"""A trained reader as a folder that answers without torch, and what it loses by that."""
+
+import copy
+import logging
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fabir.answer.predictor import Predictor
+from fabir.data.batches import Batch, collate
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.evaluation.reader import evaluate_reader
+from fabir.files import replacing
+from fabir.folder import NETWORK, SETTINGS, VOCABULARY, WORDS
+from fabir.layers.embedding import WordRows
+from fabir.layers.pointer import PADDING_LOGIT
+from fabir.onnx_reader import OnnxReader
+from fabir.reader import Reader, read_tensors, write_tensors
+from fabir.text.vocabulary import Forms, Vocabulary
+
+_OPSET = 20
+_FILES = SETTINGS, VOCABULARY, WORDS, NETWORK
+# The inputs of the graph, and which of their sizes differ from batch to batch.
+_INPUTS = {
+    "words": ("forms",),
+    "rows": ("forms",),
+    "characters": ("forms", "letters"),
+    "passage": ("passages", "length"),
+    "question": ("questions", "asked"),
+    "passage_of": ("questions",),
+}
+
+
+def export(
+    source: Path, output: Path, *, quantise: bool = False, data: Dataset | None = None
+) -> dict[str, Any]:
+    """Write the reader in `source` to the folder `output` for ONNX Runtime.
+
+    Args:
+        quantise: weights of linear maps in 8 bits, their inputs when they are computed
+        data: questions to measure both readers on
+
+    Returns:
+        `largest_logit_difference` on random texts, against the reader in float32; `bytes` of the
+        folder; with `data` the metrics of the reader as it was (`torch`) and as it is (`onnx`)
+
+    Raises:
+        InputError: `source` is not a reader, its network cannot be exported, or a package is
+            missing.
+    """
+    reader = Reader.load(source)
+    print("writing the graph: about half a minute", file=sys.stderr)
+    words = read_tensors(source / WORDS)[0]
+    write_tensors(output / WORDS, {**words, "trained": reader.trained_rows})
+    for name in (SETTINGS, VOCABULARY):
+        if output.resolve() != source.resolve():
+            with replacing(output / name) as temporary:
+                shutil.copyfile(source / name, temporary)
+    with replacing(output / NETWORK) as temporary:
+        _write_graph(reader, temporary, quantise)
+    exported = OnnxReader.load(output)
+    report: dict[str, Any] = {
+        "largest_logit_difference": _largest_difference(reader, exported),
+        "bytes": sum((output / name).stat().st_size for name in _FILES),
+    }
+    if data:
+        for name, each in (("torch", reader), ("onnx", exported)):
+            report[name] = evaluate_reader(Predictor(each), data)
+    return report
+
+
+def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
+    network: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
+    batch = _probe(reader.vocabulary, 3, 2, 21, 7).tensors()
+    inputs = (batch.words, network.embedding.words(batch.words), *batch[1:])
+    network.embedding.words = given = _Given(network.embedding.words)
+    sizes = {name: torch.export.Dim(name, min=2) for dims in _INPUTS.values() for name in dims}
+    dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in _INPUTS.values()]
+    try:
+        with torch.no_grad(), warnings.catch_warnings(), _quiet("torch", "onnxscript"):
+            warnings.simplefilter("ignore")
+            program = torch.onnx.export(
+                _Graph(network, given),
+                inputs,
+                dynamo=True,
+                dynamic_shapes=dynamic,
+                input_names=list(_INPUTS),
+                output_names=["start", "end"],
+                opset_version=_OPSET,
+                verbose=False,
+            )
+    except ImportError as error:
+        raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
+    model: Any = program.model_proto  # pyright: ignore[reportOptionalMemberAccess]
+    del model.graph.value_info[:]  # some say what quantisation then contradicts
+    path.write_bytes(model.SerializeToString())
+    if quantise:
+        _quantise(path)
+
+
+@contextmanager
+def _quiet(*names: str) -> Iterator[None]:
+    """Loggers that have much to say, and nothing for users, say nothing."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _quantise(path: Path) -> None:
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    graph = onnx.load(path).graph
+    matrices = {weight.name for weight in graph.initializer if len(weight.dims) == 2}
+    linear = [n.name for n in graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
+    with tempfile.TemporaryDirectory() as folder, _quiet("root"):
+        smaller = Path(folder) / NETWORK
+        quantize_dynamic(
+            path,
+            smaller,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            nodes_to_quantize=linear,
+        )
+        shutil.copyfile(smaller, path)
+
+
+def _largest_difference(reader: Reader, exported: OnnxReader) -> float:
+    """Between the logits of both on random texts of several shapes."""
+    largest = 0.0
+    for questions, passages, length, asked in ((1, 1, 30, 5), (5, 2, 150, 17), (3, 3, 64, 9)):
+        batch = _probe(reader.vocabulary, questions, passages, length, asked)
+        with torch.inference_mode():
+            expected = reader.network(batch.tensors())
+        for ours, theirs in zip(exported.logits(batch), expected, strict=True):
+            real = theirs.numpy() > PADDING_LOGIT
+            largest = max(largest, float(np.abs(ours - theirs.numpy())[real].max()))
+    return largest
+
+
+def _probe(
+    vocabulary: Vocabulary, questions: int, passages: int, length: int, asked: int
+) -> Batch[np.ndarray]:
+    """A batch of random words, about a tenth of them unknown."""
+    random = np.random.default_rng(0)
+    words = [*vocabulary.fixed, *vocabulary.trained] or ["word"]
+    forms = Forms(vocabulary)
+
+    def text(size: int) -> np.ndarray:
+        chosen = random.integers(0, len(words), size)
+        return forms.number([words[i] if i % 10 else f"{words[i]}-{i}" for i in chosen])
+
+    lengths = random.integers(max(1, length // 2), length, passages)
+    return collate(
+        forms,
+        [text(size) for size in lengths],
+        [text(size) for size in random.integers(max(1, asked // 2), asked, questions)],
+        np.arange(questions) % passages,
+    )
+
+
+class _Given(nn.Module):
+    """In the place of a network's word rows: rows that are handed in, so that the table of words
+    stays out of the graph."""
+
+    rows: Tensor
+
+    def __init__(self, words: WordRows) -> None:
+        super().__init__()
+        self.trained = words.trained  # some networks look at its type
+
+    def forward(self, words: Tensor) -> Tensor:
+        return self.rows
+
+
+class _Graph(nn.Module):
+    """A network with plain tensors as inputs and outputs."""
+
+    def __init__(self, network: nn.Module, given: _Given) -> None:
+        super().__init__()
+        self.network, self.given = network, given
+
+    def forward(
+        self,
+        words: Tensor,
+        rows: Tensor,
+        characters: Tensor,
+        passage: Tensor,
+        question: Tensor,
+        passage_of: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        self.given.rows = rows
+        logits = self.network(Batch(words, characters, passage, question, passage_of))
+        return logits.start, logits.end
