@@ -33,7 +33,8 @@ class OnnxReader:
     words: dict[str, np.ndarray]
     network: Path
     no_answer_threshold: float = 1.0
-    steps = Steps(passage=8, question=4, forms=1, characters=1)
+    steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
+    batch_words = 1536  # padded passage words that are best read at once: maps stay in the cache
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxReader":

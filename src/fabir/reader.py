@@ -46,6 +46,7 @@ class Reader:
     network: nn.Module
     no_answer_threshold: float = 1.0
     steps = COARSE  # that batches are padded to
+    batch_words = 3072  # padded passage words that are best read at once
 
     @classmethod
     def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "Reader":

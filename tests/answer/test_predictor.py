@@ -146,7 +146,7 @@ def test_the_answers_do_not_depend_on_the_batch(
     alone = [predictor.answer(*pair, 3) for pair in pairs]
     for chunk, tokens in ((2048, 8192), (3, 8192), (2048, 1), (1, 64)):
         monkeypatch.setattr(module, "CHUNK", chunk)
-        monkeypatch.setattr(module, "BATCH_TOKENS", tokens)
+        monkeypatch.setattr(Reader, "batch_words", tokens)
         for found, expected in zip(predictor.answer_all(pairs, 3), alone, strict=True):
             assert_alike(found, expected)
 
@@ -154,7 +154,7 @@ def test_the_answers_do_not_depend_on_the_batch(
 def test_several_threads_give_the_answers_of_one(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BATCH_TOKENS", 200)
+    monkeypatch.setattr(Reader, "batch_words", 200)
     pairs = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = list(predictor.answer_all(pairs, 3))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
@@ -200,7 +200,7 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
 ) -> None:
     expected = list(predictor.answer_all(PAIRS * 3, 2))
     monkeypatch.setattr(module, "MOST_FORMS", 10)
-    monkeypatch.setattr(module, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(Reader, "batch_words", 40)
     for found, answers in zip(lively_predictor().answer_all(PAIRS * 3, 2), expected, strict=True):
         assert_alike(found, answers)
 

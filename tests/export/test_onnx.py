@@ -59,7 +59,7 @@ def test_batches_in_threads_answer_like_one_question_alone(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(onnx_reader, "_processors", lambda: 2)
-    monkeypatch.setattr("fabir.answer.predictor.BATCH_TOKENS", 64)
+    monkeypatch.setattr(OnnxReader, "batch_words", 64)
     predictor = Predictor.load(folders[1])
     for pair, found in zip(PAIRS * 5, predictor.answer_all(PAIRS * 5), strict=True):
         (alone,) = predictor.answer(*pair)

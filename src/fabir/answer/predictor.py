@@ -23,7 +23,6 @@ from fabir.text.vocabulary import Forms, Vocabulary
 BUNDLED = Path(__file__).parent.parent / "pretrained"
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
-BATCH_TOKENS = 3072  # padded passage words of one pass through the network
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,9 @@ class Trained(Protocol):
 
     @property
     def steps(self) -> Steps: ...
+
+    @property
+    def batch_words(self) -> int: ...
 
     @property
     def parallel(self) -> int: ...
@@ -207,7 +209,7 @@ class Predictor:
         order = sorted(range(len(chunk)), key=lengths)  # questions about a part stay together
         parts: list[list[int]] = []
         while order:
-            size = max(1, BATCH_TOKENS // -lengths(order[0])[0])
+            size = max(1, self.reader.batch_words // -lengths(order[0])[0])
             parts.append(order[:size])
             order = order[size:]
         batches = [[chunk[i] for i in part] for part in parts]
