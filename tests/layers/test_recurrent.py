@@ -1,5 +1,9 @@
 """The recurrent brick against packed sequences."""
 
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
 import pytest
 import torch
 from hypothesis import given
@@ -23,14 +27,18 @@ def packed(layer: Bidirectional, cell: Cell, x: Tensor, lengths: list[int]) -> T
     return pad_packed_sequence(both(sequence)[0], batch_first=True, total_length=x.shape[1])[0]
 
 
+def mask_of(lengths: list[int], more: int = 0) -> Tensor:
+    places = torch.arange(max(lengths) + more)[None, :, None]
+    return places < torch.tensor(lengths)[:, None, None]
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4), more=st.integers(0, 3))
 def test_equals_packing(cell: Cell, lengths: list[int], more: int) -> None:
     torch.manual_seed(0)
     layer = Bidirectional(3, 5, cell)
-    longest = max(lengths) + more
-    x = torch.randn(len(lengths), longest, 3)
-    mask = torch.arange(longest)[None, :, None] < torch.tensor(lengths)[:, None, None]
+    mask = mask_of(lengths, more)
+    x = torch.randn(*mask.shape[:2], 3)
     torch.testing.assert_close(layer(x, mask), packed(layer, cell, x, lengths))
 
 
@@ -46,3 +54,21 @@ def test_turning_round_twice_changes_nothing() -> None:
 def test_refuses_another_cell() -> None:
     with pytest.raises(ValueError, match="'lstm' or 'gru', got 'rnn'"):
         Bidirectional(2, 2, "rnn")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.slow
+def test_exports_for_every_length(tmp_path: Path) -> None:
+    brick = Bidirectional(6, 5, "lstm").eval()
+    sizes = {0: torch.export.Dim("batch", min=2), 1: torch.export.Dim("length", min=2)}
+    inputs = torch.randn(3, 7, 6), mask_of([7, 4, 1])
+    with torch.no_grad():
+        program = torch.onnx.export(
+            brick, inputs, dynamo=True, dynamic_shapes=(sizes, sizes), input_names=["x", "mask"]
+        )
+    assert program is not None
+    program.save(tmp_path / "brick.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "brick.onnx")
+    for lengths in ([1], [12, 3], [5, 0, 2, 4]):
+        x, mask = torch.randn(len(lengths), max(lengths), 6), mask_of(lengths)
+        (found,) = session.run(None, {"x": x.numpy(), "mask": mask.numpy()})
+        np.testing.assert_allclose(np.asarray(found), brick(x, mask).detach(), atol=1e-6)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.answer.predictor import Predictor
-from fabir.data.batches import Batch, collate
+from fabir.data.batches import Batch, Steps, collate
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
@@ -81,7 +81,7 @@ def export(
 
 def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
     network: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
-    batch = _probe(reader.vocabulary, 3, 2, 21, 7).tensors()
+    batch = _probe(reader.vocabulary, 3, 2, 47, 23).tensors()
     inputs = (batch.words, network.embedding.words(batch.words), *batch[1:])
     network.embedding.words = given = _Given(network.embedding.words)
     sizes = {name: torch.export.Dim(name, min=2) for dims in _INPUTS.values() for name in dims}
@@ -101,7 +101,21 @@ def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
             )
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
+    except Exception as error:  # whatever torch has to say about a network
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"a reader of kind {reader.name} cannot be exported: {reason}") from error
     model: Any = program.model_proto  # pyright: ignore[reportOptionalMemberAccess]
+    fixed = [
+        f"{value.name}[{place}]"
+        for value in model.graph.input
+        for place in range(len(_INPUTS[value.name]))
+        if not value.type.tensor_type.shape.dim[place].dim_param
+    ]
+    if fixed:
+        raise InputError(
+            f"a reader of kind {reader.name} cannot be exported: its graph would only take one "
+            f"size of {', '.join(fixed)}"
+        )
     del model.graph.value_info[:]  # some say what quantisation then contradicts
     path.write_bytes(model.SerializeToString())
     if quantise:
@@ -172,6 +186,7 @@ def _probe(
         [text(size) for size in lengths],
         [text(size) for size in random.integers(max(1, asked // 2), asked, questions)],
         np.arange(questions) % passages,
+        Steps(1, 1, 1, 1),  # a size that happens to be one of the network's would be taken for it
     )
 
 

@@ -37,7 +37,12 @@ class Bidirectional(nn.Module):
         order = reversed_order(mask)
         right, _ = self.forwards(x)
         left, _ = self.backwards(reorder(x, order))
-        return torch.cat([right, reorder(left, order)], dim=2) * mask
+        # Both are put in order, as if that changed `right`, by the length of the mask: the exporter
+        # takes the length of what a recurrent network returns for a constant.
+        same = torch.arange(mask.shape[1], device=mask.device)[None, :, None].expand_as(order)
+        size = right.shape[2]
+        places = torch.cat([same.expand(-1, -1, size), order.expand(-1, -1, size)], dim=2)
+        return torch.cat([right, left], dim=2).gather(1, places) * mask
 
 
 def reversed_order(mask: Tensor) -> Tensor:
