@@ -16,6 +16,7 @@ from fabir.errors import InputError
 from fabir.files import replacing, write_json
 from fabir.folder import (
     FORMAT,
+    NETWORK,
     SETTINGS,
     VOCABULARY,
     WEIGHTS,
@@ -146,6 +147,7 @@ class Reader:
         write_tensors(folder / WEIGHTS, weights)
 
     def _save_settings(self, folder: Path) -> None:
+        (folder / NETWORK).unlink(missing_ok=True)  # exported from what is replaced now
         settings = {
             "format": FORMAT,
             "reader": self.name,

@@ -115,6 +115,27 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
         Predictor.load(folder)
 
 
+def test_a_graph_that_fails_leaves_nothing(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_nothing(reader: Reader, path: Path, quantise: bool) -> None:
+        path.write_bytes(b"no graph")
+
+    monkeypatch.setattr("fabir.export.onnx._write_graph", write_nothing)
+    with pytest.raises(InputError, match="cannot read"):
+        export(folders[0], tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_is_saved_again_is_no_longer_exported(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(folders[1], tmp_path, dirs_exist_ok=True)
+    reader = Reader.load(folders[0])
+    reader.save(tmp_path)
+    assert isinstance(Predictor.load(tmp_path).reader, Reader)
+
+
 def test_an_exported_reader_cannot_be_trained_on(folders: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match=r"cannot read .*network\.safetensors"):
         Reader.load(folders[1])
