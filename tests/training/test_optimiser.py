@@ -41,6 +41,17 @@ def test_muon_has_the_matrices_and_adamw_the_rest(reader: Reader) -> None:
     assert "embedding.words.trained" in spared
 
 
+@pytest.mark.parametrize(("name", "part"), [("bidaf", "context.forwards"), ("rnet", "cell")])
+def test_recurrent_networks_are_adams(name: str, part: str) -> None:
+    reader = small_reader(name)
+    muon, adamw = make_optimisers(reader.network, TrainingConfig(optimiser="muon"))
+    matrices = names(reader, muon.param_groups[0])
+    decayed = names(reader, adamw.param_groups[0])
+    assert any(f"{part}.weight_hh" in name for name in decayed)
+    assert matrices
+    assert not any("weight_ih" in name or "weight_hh" in name for name in matrices)
+
+
 def test_muon_makes_steps_of_the_size_of_adams(reader: Reader) -> None:
     """0.2 times the rate in the mean, whatever the size of the gradient (Liu et al. 2025)."""
     config = TrainingConfig(optimiser="muon", learning_rate=0.01)
