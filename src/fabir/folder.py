@@ -4,7 +4,8 @@ config.json            reader, its network's config, format version
 vocabulary.json        words and characters
 words.safetensors      the fixed word rows; in an exported reader the trained ones too
 network.safetensors    every other weight, for torch
-network.onnx           every other weight and the computation, for ONNX Runtime
+forms.onnx             for ONNX Runtime: from a word's row and characters to its vector
+network.onnx           for ONNX Runtime: from vectors of words to logits
 """
 
 import json
@@ -16,7 +17,8 @@ from fabir.text.vocabulary import Vocabulary
 
 FORMAT = 1
 SETTINGS, VOCABULARY, WORDS = "config.json", "vocabulary.json", "words.safetensors"
-WEIGHTS, NETWORK = "network.safetensors", "network.onnx"
+WEIGHTS = "network.safetensors"
+FORMS, NETWORK = "forms.onnx", "network.onnx"
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

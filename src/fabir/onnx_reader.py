@@ -4,9 +4,11 @@
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import onnxruntime
@@ -14,8 +16,41 @@ from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
-from fabir.folder import NETWORK, WORDS, read_settings, read_vocabulary
+from fabir.folder import FORMS, NETWORK, WORDS, read_settings, read_vocabulary
 from fabir.text.vocabulary import Vocabulary
+
+DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
+_MOST = 50_000  # vectors of word forms that are remembered between batches
+
+
+class _Remembered:
+    """Rows that were computed before; all are forgotten when there is no room for more."""
+
+    def __init__(self) -> None:
+        self._places: dict[bytes, int] = {}
+        self._used = 0
+        self._table = np.empty((0, 0), np.float32)
+        self._lock = Lock()
+
+    def __call__(
+        self, keys: list[bytes], compute: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """[keys, dim] float32; `compute` makes those of some of the keys, whose indices it gets."""
+        with self._lock:
+            places = np.array([self._places.get(key, -1) for key in keys])
+            new = np.flatnonzero(places < 0)
+            if self._used + len(new) > len(self._table):
+                self._places.clear()
+                self._used, new = 0, np.arange(len(keys))
+            if len(new):
+                rows = compute(new)
+                if len(rows) > len(self._table):
+                    self._table = np.empty((max(_MOST, len(rows)), rows.shape[1]), np.float32)
+                places[new] = range(self._used, self._used + len(new))
+                self._table[places[new]] = rows
+                self._places.update((keys[i], int(places[i])) for i in new)
+                self._used += len(new)
+            return self._table[places]
 
 
 @dataclass
@@ -25,14 +60,17 @@ class OnnxReader:
     Args:
         words: the arrays of `words.safetensors`: `trained` rows, then fixed `rows`, the latter in
             8 bits if there are `scales`
-        network: the file of the computation
+        forms: the file that computes vectors of word forms
+        network: the file that computes logits from them
         no_answer_threshold: above this probability of no answer it gives none
     """
 
     vocabulary: Vocabulary
     words: dict[str, np.ndarray]
+    forms: Path
     network: Path
     no_answer_threshold: float = 1.0
+    _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
     batch_words = 1536  # padded passage words that are best read at once: maps stay in the cache
 
@@ -53,8 +91,8 @@ class OnnxReader:
                 f"{len(vocabulary.fixed)} words"
             )
         threshold = float(settings.get("no_answer_threshold", 1.0))
-        reader = cls(vocabulary, words, folder / NETWORK, threshold)
-        _ = reader._session  # a damaged file is noticed now
+        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold)
+        _ = reader._session, reader._forms_session  # a damaged file is noticed now
         return reader
 
     @property
@@ -69,9 +107,19 @@ class OnnxReader:
             alone: no other batch is read at the same time, so that it may have all processors
         """
         session = self._session if alone else self._narrow_session
-        arrays = {**batch._asdict(), "rows": self._rows(batch.words)}
-        found = session.run(None, {name: arrays[name] for name in self._inputs})
-        return tuple(np.asarray(side) for side in found)
+        arrays = {**batch._asdict(), "vectors": self._vectors(batch)}
+        return _run(session, arrays)
+
+    def _vectors(self, batch: Batch[np.ndarray]) -> np.ndarray:
+        """[forms, dim] float32. They do not depend on context: each is computed once."""
+        spelt = np.concatenate([batch.words[:, None], batch.characters], axis=1, dtype=np.int32)
+        keys = spelt.view(f"S{4 * spelt.shape[1]}")[:, 0].tolist()  # ends without its zeros
+
+        def compute(new: np.ndarray) -> np.ndarray:
+            arrays = {"rows": self._rows(batch.words[new]), "characters": batch.characters[new]}
+            return _run(self._forms_session, arrays)[0]
+
+        return self._remembered(keys, compute)
 
     def _rows(self, words: np.ndarray) -> np.ndarray:
         """[forms, word_dim] float32, zeros for padding. Shape: words [forms]"""
@@ -87,31 +135,40 @@ class OnnxReader:
 
     @cached_property
     def _session(self) -> onnxruntime.InferenceSession:
-        return self._open(_processors())
+        return _open(self.network, _processors())
 
     @cached_property
     def _narrow_session(self) -> onnxruntime.InferenceSession:
-        return self._open(1)
+        return _open(self.network, 1)
 
     @cached_property
-    def _inputs(self) -> list[str]:
-        return [value.name for value in self._session.get_inputs()]
+    def _forms_session(self) -> onnxruntime.InferenceSession:
+        return _open(self.forms, 1)
 
-    def _open(self, threads: int) -> onnxruntime.InferenceSession:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        options.enable_cpu_mem_arena = False  # it would keep the largest of every length
-        try:
-            return onnxruntime.InferenceSession(
-                self.network,
-                options,
-                providers=["CPUExecutionProvider"],
-                disabled_optimizers=["SkipLayerNormFusion"],  # its kernel is five times slower
-            )
-        except Exception as error:  # ONNX Runtime's own errors have no common class
-            reason = " ".join(str(error).split())
-            raise InputError(f"cannot read {self.network}: {reason}") from error
+
+def _open(path: Path, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    options.enable_cpu_mem_arena = False  # it would keep the largest of every length
+    try:
+        return onnxruntime.InferenceSession(
+            path,
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=DISABLED_OPTIMIZERS,
+        )
+    except Exception as error:  # ONNX Runtime's own errors have no common class
+        reason = " ".join(str(error).split())
+        raise InputError(f"cannot read {path}: {reason}") from error
+
+
+def _run(
+    session: onnxruntime.InferenceSession, arrays: dict[str, np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """The outputs, from those of the arrays that are inputs."""
+    found = session.run(None, {each.name: arrays[each.name] for each in session.get_inputs()})
+    return tuple(np.asarray(array) for array in found)
 
 
 def _processors() -> int:

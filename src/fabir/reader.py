@@ -16,6 +16,7 @@ from fabir.errors import InputError
 from fabir.files import replacing, write_json
 from fabir.folder import (
     FORMAT,
+    FORMS,
     NETWORK,
     SETTINGS,
     VOCABULARY,
@@ -147,7 +148,8 @@ class Reader:
         write_tensors(folder / WEIGHTS, weights)
 
     def _save_settings(self, folder: Path) -> None:
-        (folder / NETWORK).unlink(missing_ok=True)  # exported from what is replaced now
+        for name in (NETWORK, FORMS):  # exported from what is replaced now
+            (folder / name).unlink(missing_ok=True)
         settings = {
             "format": FORMAT,
             "reader": self.name,

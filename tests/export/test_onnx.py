@@ -11,12 +11,14 @@ import torch
 
 from fabir import onnx_reader
 from fabir.answer.predictor import Predictor
+from fabir.data.batches import Steps, collate
 from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.export.onnx import _largest_difference, _quantise, export
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
+from fabir.text.vocabulary import Forms
 from factories import EXAMPLES, small_reader
 from tiny import write_files
 
@@ -74,6 +76,24 @@ def test_word_rows_are_those_of_the_network(folders: tuple[Path, Path]) -> None:
     np.testing.assert_allclose(OnnxReader.load(folders[1])._rows(rows), expected.detach(), 1e-6)
 
 
+def test_vectors_of_words_do_not_depend_on_what_was_read_before(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, forgetful = OnnxReader.load(folders[1]), OnnxReader.load(folders[1])
+    forms = Forms(reader.vocabulary)
+    texts = [forms.number([*passage.split(), "a" * 100, "a" * 99]) for _, passage in PAIRS]
+
+    def vectors(reader: OnnxReader, texts: list[np.ndarray]) -> list[np.ndarray]:
+        batch = collate(forms, texts, texts, range(len(texts)), Steps(1, 1, 1, 1))
+        return list(reader._vectors(batch)[batch.passage])
+
+    together = vectors(reader, texts)
+    monkeypatch.setattr(onnx_reader, "_MOST", 20)  # fewer than the words of a passage
+    for text, expected in zip(texts, together, strict=True):
+        for each in reader, forgetful:
+            assert (vectors(each, [text])[0] == expected[: len(text)]).all()
+
+
 def test_it_answers_without_torch(folders: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "rain.txt").write_text(PAIRS[0][1])
     program = (
@@ -100,6 +120,7 @@ def test_8_bits_are_smaller_and_nearly_as_good(folders: tuple[Path, Path], tmp_p
 def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> None:
     for name, content, message in (
         ("network.onnx", b"no graph", "cannot read .*network.onnx"),
+        ("forms.onnx", b"no graph", "cannot read .*forms.onnx"),
         ("words.safetensors", b"no rows", "cannot read .*words.safetensors"),
         ("config.json", b"{}", "config.json: not a reader's file"),
     ):
@@ -118,10 +139,10 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
 def test_a_graph_that_fails_leaves_nothing(
     folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_nothing(reader: Reader, path: Path, quantise: bool) -> None:
-        path.write_bytes(b"no graph")
+    def write_nothing(reader: Reader, forms: Path, network: Path, quantise: bool) -> None:
+        network.write_bytes(b"no graph")
 
-    monkeypatch.setattr("fabir.export.onnx._write_graph", write_nothing)
+    monkeypatch.setattr("fabir.export.onnx._write_graphs", write_nothing)
     with pytest.raises(InputError, match="cannot read"):
         export(folders[0], tmp_path)
     assert not list(tmp_path.iterdir())

@@ -21,20 +21,20 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
 from fabir.files import replacing
-from fabir.folder import NETWORK, SETTINGS, VOCABULARY, WORDS
-from fabir.layers.embedding import WordRows
+from fabir.folder import FORMS, NETWORK, SETTINGS, VOCABULARY, WORDS
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader, read_tensors, write_tensors
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
-_FILES = SETTINGS, VOCABULARY, WORDS, NETWORK
-# The inputs of the graph, and which of their sizes differ from batch to batch.
-_INPUTS = {
+_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
+_FILES = SETTINGS, VOCABULARY, WORDS, FORMS, NETWORK
+# The inputs of both graphs, and which of their sizes differ from batch to batch.
+_FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
+_NETWORK_INPUTS = {
     "words": ("forms",),
-    "rows": ("forms",),
-    "characters": ("forms", "letters"),
+    "vectors": ("forms",),
     "passage": ("passages", "length"),
     "question": ("questions", "asked"),
     "passage_of": ("questions",),
@@ -61,10 +61,10 @@ def export(
     reader = Reader.load(source)
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
-    with replacing(output / NETWORK) as temporary:
-        _write_graph(reader, temporary, quantise)
+    with replacing(output / FORMS) as forms, replacing(output / NETWORK) as network:
+        _write_graphs(reader, forms, network, quantise)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
-        exported = OnnxReader(reader.vocabulary, arrays, temporary)
+        exported = OnnxReader(reader.vocabulary, arrays, forms, network)
         difference = _largest_difference(reader, exported)
     write_tensors(output / WORDS, words)
     for name in (SETTINGS, VOCABULARY):
@@ -81,23 +81,41 @@ def export(
     return report
 
 
-def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
-    network: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
+def _write_graphs(reader: Reader, forms: Path, network: Path, quantise: bool) -> None:
+    whole: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
     batch = _probe(reader.vocabulary, 3, 2, 47, 23).tensors()
-    inputs = (batch.words, network.embedding.words(batch.words), *batch[1:])
-    network.embedding.words = given = _Given(network.embedding.words)
-    sizes = {name: torch.export.Dim(name, min=2) for dims in _INPUTS.values() for name in dims}
-    dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in _INPUTS.values()]
+    rows, embedding = whole.embedding.words(batch.words), whole.embedding
+    embedding.words = _Given()
+    inputs = rows, batch.characters
+    vectors = _Forms(embedding)(*inputs)
+    _write_graph(reader, forms, _Forms(embedding), inputs, _FORMS_INPUTS, ["vectors"])
+    whole.embedding = _Given()
+    inputs = batch.words, vectors, batch.passage, batch.question, batch.passage_of
+    _write_graph(reader, network, _Spans(whole), inputs, _NETWORK_INPUTS, ["start", "end"])
+    if quantise:
+        _quantise(network)
+
+
+def _write_graph(
+    reader: Reader,
+    path: Path,
+    module: nn.Module,
+    inputs: tuple[Tensor, ...],
+    names: dict[str, tuple[str, ...]],
+    outputs: list[str],
+) -> None:
+    sizes = {name: torch.export.Dim(name, min=2) for dims in names.values() for name in dims}
+    dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in names.values()]
     try:
         with torch.no_grad(), warnings.catch_warnings(), _quiet("torch", "onnxscript"):
             warnings.simplefilter("ignore")
             program = torch.onnx.export(
-                _Graph(network, given),
+                module,
                 inputs,
                 dynamo=True,
                 dynamic_shapes=dynamic,
-                input_names=list(_INPUTS),
-                output_names=["start", "end"],
+                input_names=list(names),
+                output_names=outputs,
                 opset_version=_OPSET,
                 verbose=False,
             )
@@ -110,7 +128,7 @@ def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
     fixed = [
         f"{value.name}[{place}]"
         for value in model.graph.input
-        for place in range(len(_INPUTS[value.name]))
+        for place in range(len(names[value.name]))
         if not value.type.tensor_type.shape.dim[place].dim_param
     ]
     if fixed:
@@ -119,9 +137,23 @@ def _write_graph(reader: Reader, path: Path, quantise: bool) -> None:
             f"size of {', '.join(fixed)}"
         )
     del model.graph.value_info[:]  # some say what quantisation then contradicts
+    _turn_matrices(model.graph)
     path.write_bytes(model.SerializeToString())
-    if quantise:
-        _quantise(path)
+
+
+def _turn_matrices(graph: Any) -> None:
+    """A matrix that several maps share comes with a node that transposes it: transpose it here,
+    since only a constant can be quantised."""
+    from onnx import numpy_helper
+
+    matrices = {array.name: array for array in graph.initializer if len(array.dims) == 2}
+    for node in [n for n in graph.node if n.op_type == "Transpose" and n.input[0] in matrices]:
+        turned = numpy_helper.to_array(matrices[node.input[0]]).T.copy()
+        graph.initializer.append(numpy_helper.from_array(turned, node.output[0]))
+        graph.node.remove(node)
+    used = {name for node in graph.node for name in node.input}
+    for array in [array for array in graph.initializer if array.name not in used]:
+        graph.initializer.remove(array)
 
 
 @contextmanager
@@ -143,7 +175,11 @@ def _quantise(path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     graph = onnx.load(path).graph
-    matrices = {weight.name for weight in graph.initializer if len(weight.dims) == 2}
+    matrices = {
+        weight.name
+        for weight in graph.initializer
+        if len(weight.dims) == 2 and weight.dims[0] >= _FEWEST_ROWS
+    }
     linear = [n.name for n in graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
     with tempfile.TemporaryDirectory() as folder, _quiet("root"):
         smaller = Path(folder) / NETWORK
@@ -198,35 +234,41 @@ def _probe(
 
 
 class _Given(nn.Module):
-    """In the place of a network's word rows: rows that are handed in, so that the table of words
-    stays out of the graph."""
+    """In the place of a network's word rows or of all its embedding: what is handed in."""
 
-    rows: Tensor
+    given: Tensor
 
-    def __init__(self, words: WordRows) -> None:
+    def forward(self, words: Tensor, characters: Tensor | None = None) -> Tensor:
+        return self.given
+
+
+class _Forms(nn.Module):
+    """The embedding alone: a form's vector does not depend on context and can be remembered."""
+
+    def __init__(self, embedding: Any) -> None:
         super().__init__()
-        self.trained = words.trained  # some networks look at its type
+        self.embedding = embedding
 
-    def forward(self, words: Tensor) -> Tensor:
-        return self.rows
+    def forward(self, rows: Tensor, characters: Tensor) -> Tensor:
+        self.embedding.words.given = rows
+        return self.embedding(rows, characters)
 
 
-class _Graph(nn.Module):
-    """A network with plain tensors as inputs and outputs."""
+class _Spans(nn.Module):
+    """A network after its embedding."""
 
-    def __init__(self, network: nn.Module, given: _Given) -> None:
+    def __init__(self, network: Any) -> None:
         super().__init__()
-        self.network, self.given = network, given
+        self.network = network
 
     def forward(
         self,
         words: Tensor,
-        rows: Tensor,
-        characters: Tensor,
+        vectors: Tensor,
         passage: Tensor,
         question: Tensor,
         passage_of: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        self.given.rows = rows
-        logits = self.network(Batch(words, characters, passage, question, passage_of))
+        self.network.embedding.given = vectors
+        logits = self.network(Batch(words, words, passage, question, passage_of))
         return logits.start, logits.end
