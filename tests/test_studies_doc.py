@@ -13,12 +13,11 @@ def test_the_example_is_a_study(tmp_path: Path) -> None:
     (tmp_path / "wide.yaml").write_text(wide)
     (tmp_path / "mine.yaml").write_text(mine)
     study = read_study(str(tmp_path / "mine.yaml"))
-    short, full = study.budget("short"), study.budget("full")
-    configs = {row.name: study.run_config(row, short) for row in study.rows}
+    configs = {row.name: study.run_config(row, "short") for row in study.rows}
     assert configs["heads"].network.heads == 2
     assert configs["wide"].network.feed_forward == 800
     assert {config.training.epochs for config in configs.values()} == {3}
-    assert {study.run_config(row, full).training.epochs for row in study.rows} == {18, 54}
+    assert {study.run_config(row, "full").training.epochs for row in study.rows} == {18, 54}
 
 
 def test_every_shipped_study_is_listed() -> None:

@@ -14,6 +14,7 @@ RESULTS = {
         "cores": 2,
         "date": "2026-01-01",
     },
+    "training": {"a": {"clip": 3}, "c": {"clip": 3}},
     "paper": {"a": {"f1": 66.28}, "b": {}, "c": {"f1": 50.0}},
     "majority": {"f1": 52.5, "exact": 52.5, "NoAns_f1": 100.0},
     "rows": {
@@ -37,5 +38,7 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
         "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 50 | 1,200 |",
     ]
     assert "Budget: at least 10,000 questions to train on, epochs 6." in text
+    assert "Except clip 3 for a, c." in text
+    assert "Except" not in render(RESULTS | {"training": {}})
     assert text.endswith("Not run yet: c.\n")
     assert render(RESULTS) == text

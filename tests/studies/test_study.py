@@ -19,7 +19,7 @@ budgets:
   short: {questions: 8, training: {epochs: 2}}
 rows:
   - {name: one, config: fabir, paper: {f1: 77.6}}
-  - {name: other, config: fabir, network: {heads: 2}}
+  - {name: other, config: fabir, network: {heads: 2}, training: {short: {clip: 3}}}
 """
 
 
@@ -35,7 +35,7 @@ def test_every_row_of_a_shipped_study_can_be_run_on_every_budget(name: str) -> N
     assert {"full", "short", "smoke"} <= study.budgets.keys()
     names = [row.name for row in study.rows]
     assert len(set(names)) == len(names)
-    for budget in study.budgets.values():
+    for budget in study.budgets:
         for row in study.rows:
             assert study.run_config(row, budget).training.epochs >= 1
 
@@ -44,9 +44,10 @@ def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
     study = read_study(write(tmp_path, STUDY))
     one, other = study.rows
     assert one.paper == {"f1": 77.6}
-    config = study.run_config(other, study.budget("short"))
-    assert (config.network.heads, config.training.epochs) == (2, 2)
-    assert study.run_config(one, study.budget("full")).training.epochs == 54
+    config = study.run_config(other, "short")
+    assert (config.network.heads, config.training.epochs, config.training.clip) == (2, 2, 3)
+    assert study.run_config(other, "full").training.clip != 3
+    assert study.run_config(one, "full").training.epochs == 54
     assert study.chosen(["other"]) == [other]
     assert study.chosen([]) == [one, other]
 
@@ -54,7 +55,7 @@ def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
 def run_configs(path: str) -> None:
     study = read_study(path)
     for row in study.rows:
-        study.run_config(row, study.budget("short"))
+        study.run_config(row, "short")
 
 
 @pytest.mark.parametrize(

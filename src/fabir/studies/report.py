@@ -37,6 +37,7 @@ def render(results: dict[str, Any]) -> str:
         "",
         f"Budget: {_describe(budget)}.",
         "",
+        *_exceptions(results["training"]),
         f"Trained on {data['train']}, measured on {data['dev']}, word vectors {data['vectors']}; "
         f"{machine['cores']} cores of {machine['processor']}, torch {machine['torch']}, fabir "
         f"{machine['fabir']}, begun {machine['date']}.",
@@ -81,8 +82,23 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _exceptions(training: dict[str, dict[str, Any]]) -> list[str]:
+    """Which rows are trained otherwise, those with the same values together."""
+    rows: dict[str, list[str]] = {}
+    for name, values in training.items():
+        rows.setdefault(_values(values), []).append(name)
+    if not rows:
+        return []
+    parts = (f"{values} for {', '.join(names)}" for values, names in rows.items())
+    return [f"Except {'; '.join(parts)}.", ""]
+
+
+def _values(training: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in training.items())
+
+
 def _describe(budget: dict[str, Any]) -> str:
     limits = {"questions": "questions to train on", "dev_questions": "questions to measure with"}
     parts = [f"at least {budget[key]:,} {what}" for key, what in limits.items() if budget[key]]
-    parts += [f"{key} {value}" for key, value in budget["training"].items()]
+    parts += [_values(budget["training"])] * bool(budget["training"])
     return ", ".join(parts) or "all questions, trained as the configurations say"

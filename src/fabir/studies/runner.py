@@ -54,7 +54,7 @@ def reproduce(
             another study, budget or data.
     """
     rows = study.chosen(names or [])
-    configs = {row.name: study.run_config(row, study.budget(budget)) for row in rows}
+    configs = {row.name: study.run_config(row, budget) for row in rows}
     results = _results(study, budget, data, output)
     missing = [name for name in configs if name not in results["rows"]]
     if missing:
@@ -89,6 +89,9 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
             "vectors": Path(data.vectors).name,
         },
         "paper": {row.name: row.paper for row in study.rows},
+        "training": {
+            row.name: row.training[budget] for row in study.rows if budget in row.training
+        },
     }
     described = json.loads(json.dumps(described))
     path = output / RESULTS

@@ -33,12 +33,14 @@ class Row:
         name: what the report calls it
         config: a shipped configuration's name, or a file beside the study's
         network: values of its network section, for vectors of another size than the paper's
+        training: by budget, values of its training section that go before the budget's
         paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
     """
 
     name: str
     config: str
     network: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, dict[str, Any]] = field(default_factory=dict)
     paper: dict[str, float] = field(default_factory=dict)
 
 
@@ -80,11 +82,12 @@ class Study:
             raise InputError(f"the study has no row {sorted(unknown)[0]!r}, but {known}")
         return [row for row in self.rows if not names or row.name in names]
 
-    def run_config(self, row: Row, budget: Budget) -> RunConfig:
-        """What a row is trained with."""
+    def run_config(self, row: Row, name: str) -> RunConfig:
+        """What a row is trained with on the budget called `name`."""
         beside = self.folder / row.config
         path = beside if beside.suffix == ".yaml" else SHIPPED / f"{row.config}.yaml"
-        changed = {"network": row.network, "training": budget.training}
+        training = self.budget(name).training | row.training.get(name, {})
+        changed = {"network": row.network, "training": training}
         overrides = [
             text
             for section, values in changed.items()

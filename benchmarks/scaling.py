@@ -1,0 +1,115 @@
+"""What answering costs as a passage grows, with many questions at once, and on more processors.
+
+    python benchmarks/scaling.py --data dev-v1.1.json [--reader DIR] [--rounds 3] [--output FILE]
+
+Passages are those of the data, one after another, cut to a length in words. Each number is the
+median over the rounds, in which all cases take turns. Threads are processes of their own that are
+told so by OMP_NUM_THREADS.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from answering import Pairs, load_pairs
+
+from fabir import Predictor, __version__
+
+LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a passage
+TOGETHER = 1, 2, 4, 8, 16, 32, 64, 128, 256  # questions in a call
+ABOUT_ONE = 1, 2, 5, 10, 20, 50  # questions about one passage in a call
+WORDS = 150  # of a passage, where its length is not what is measured
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--reader", type=Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    pairs = load_pairs(options.data)
+    every = multiprocessing.cpu_count()
+    tables: dict[str, dict[str, dict[str, float]]] = {}
+    for threads in sorted({1, every}):
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            measured = pool.apply(measure, (options.reader, pairs, options.rounds))
+        for table, rows in measured.items():
+            for row, cost in rows.items():
+                tables.setdefault(table, {}).setdefault(row, {})[f"{threads} threads"] = cost
+    report = {
+        "fabir": __version__,
+        "machine": f"{platform.machine()}, {every} processors",
+        "rounds": options.rounds,
+        "milliseconds": tables,
+    }
+    print(render(report))
+    if options.output:
+        options.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def measure(reader: Path | None, pairs: Pairs, rounds: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of each case of each table."""
+    predictor = Predictor.load(reader)
+    text = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
+    questions = [question for question, _ in pairs]
+
+    def passage(number: int, words: int) -> str:
+        begin = number * words % max(1, len(text) - words)
+        return " ".join(text[begin : begin + words])
+
+    cases: dict[tuple[str, str], tuple[Callable[[int], Pairs], int]] = {}
+    for words in LENGTHS:
+        cases["one question, by words of its passage", f"{words:,}"] = (
+            lambda i, words=words: [(questions[i], passage(i, words))],
+            1,
+        )
+    for count in TOGETHER:
+        cases["a question, by questions in a call, each with its passage", f"{count}"] = (
+            lambda i, count=count: [
+                (questions[i * count + j], passage(i * count + j, WORDS)) for j in range(count)
+            ],
+            count,
+        )
+    for count in ABOUT_ONE:
+        cases["a question, by questions about one passage in a call", f"{count}"] = (
+            lambda i, count=count: [
+                (questions[i * count + j], passage(i, WORDS)) for j in range(count)
+            ],
+            count,
+        )
+    times: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
+    for number in range(-1, rounds):  # the first is to warm up
+        for case, (make, count) in cases.items():
+            asked = make(number + 1)
+            began = time.perf_counter()
+            list(predictor.answer_all(asked))
+            if number >= 0:
+                times[case].append(1e3 * (time.perf_counter() - began) / count)
+    tables: dict[str, dict[str, float]] = {}
+    for (table, row), seconds in times.items():
+        tables.setdefault(table, {})[row] = statistics.median(seconds)
+    return tables
+
+
+def render(report: dict[str, Any]) -> str:
+    """Markdown tables."""
+    lines = [f"{report['machine']}, fabir {report['fabir']}; {report['rounds']} rounds"]
+    for table, rows in report["milliseconds"].items():
+        threads = list(next(iter(rows.values())))
+        lines += ["", f"| {table}: ms | {' | '.join(threads)} |", "|---" * (1 + len(threads)) + "|"]
+        for row, costs in rows.items():
+            lines.append(f"| {row} | {' | '.join(f'{cost:,.2f}' for cost in costs.values())} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
