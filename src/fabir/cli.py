@@ -288,7 +288,8 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a shipped study's name, or a .yaml file")
     parser.add_argument("--budget", default="short", metavar="NAME", help="(default: short)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="of each row (1)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="(default: runs/STUDY-BUDGET)")
     parser.add_argument(
         "--data", type=Path, default=Path("data"), metavar="DIR", help="the study's files (data)"
     )
@@ -307,7 +308,10 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         options.dev or options.data / study.dev,
         options.vectors or options.data / study.vectors,
     )
-    print(reproduce(study, options.budget, data, options.output, options.rows))
+    if options.seeds < 1:
+        raise InputError(f"--seeds must be at least 1, not {options.seeds}")
+    output = options.output or Path("runs") / f"{Path(options.study).stem}-{options.budget}"
+    print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from fabir.studies.report import render
 RESULTS = {
     "title": "Made up",
     "source": "nowhere",
+    "base": "",
     "budget": {"name": "short", "questions": 10000, "dev_questions": 0, "training": {"epochs": 6}},
     "data": {"train": "train.json", "dev": "dev.json", "vectors": "vectors.txt"},
     "machine": {
@@ -18,10 +19,14 @@ RESULTS = {
     "paper": {"a": {"f1": 66.28}, "b": {}, "c": {"f1": 50.0}},
     "majority": {"f1": 52.5, "exact": 52.5, "NoAns_f1": 100.0},
     "rows": {
-        "b": {"f1": 60.0, "exact": 55.5, "HasAns_f1": 58.25, "NoAns_f1": 61.75}
-        | {"parameters": 1234567, "training_rate": 50.4, "answering_rate": 1200.0},
-        "a": {"f1": 65.0, "exact": 60.0, "HasAns_f1": 64.0, "NoAns_f1": 66.0}
-        | {"parameters": 2345678, "training_rate": 20.0, "answering_rate": 80.0},
+        "b": [
+            {"f1": 60.0, "exact": 55.5, "HasAns_f1": 58.25, "NoAns_f1": 61.75}
+            | {"parameters": 1234567, "training_rate": 50.4, "answering_rate": 1200.0}
+        ],
+        "a": [
+            {"f1": 65.0, "exact": 60.0, "HasAns_f1": 64.0, "NoAns_f1": 66.0}
+            | {"parameters": 2345678, "training_rate": 20.0, "answering_rate": 80.0}
+        ],
     },
 }
 
@@ -42,3 +47,41 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
     assert "Except" not in render(RESULTS | {"training": {}})
     assert text.endswith("Not run yet: c.\n")
     assert render(RESULTS) == text
+
+
+def runs(*f1: float) -> list[dict[str, float]]:
+    return [{"f1": each, "exact": each - 10, "epochs": 6.0} for each in f1]
+
+
+def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None:
+    paper = {
+        "a": {"f1": 75.0},
+        "b": {"f1": 73.5},
+        "c": {"f1": 74.0},
+        "d": {"f1": 70.0, "epochs": 9},
+    }
+    text = render(
+        RESULTS
+        | {"base": "a", "paper": paper, "training": {}, "majority": {}}
+        | {"rows": {"a": runs(60, 62), "b": runs(50, 54), "c": runs(50, 52), "d": runs(40)}}
+    )
+    header, _, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert header == (
+        "| row | F1 | paper's F1 | F1 difference | F1 against a | paper's F1 against a | EM |"
+        " epochs | paper's epochs |"
+    )
+    assert rows == [
+        "| a | 61.00 ± 1.41 | 75.0 | -14.0 |  |  | 51.00 ± 1.41 |  |  |",
+        "| b | 52.00 ± 2.83 | 73.5 | -21.5 | -9.00 | -1.5 | 42.00 ± 2.83 |  |  |",
+        "| c | 51.00 ± 1.41 | 74.0 | -23.0 | -10.00 | -1.0 | 41.00 ± 1.41 |  |  |",
+        "| d | 40.00 | 70.0 | -30.0 | -21.00 | -5.0 | 30.00 | 6 | 9 |",
+    ]
+    # Our order is a, b, c, d, the paper's a, c, b, d: 1 - 6 * (1 + 1) / (4 * 15)
+    assert "Rank correlation (Spearman) of our F1 with the paper's: 0.80 over 4 rows." in text
+    assert "Means over several seeds" in text
+
+
+def test_an_order_of_equals_says_nothing() -> None:
+    paper = {name: {"f1": 50.0} for name in "abc"}
+    rows = {name: runs(number) for number, name in enumerate("abc")}
+    assert "Rank correlation" not in render(RESULTS | {"paper": paper, "rows": rows})

@@ -1,6 +1,7 @@
 """A study of two tiny rows from its file to its report."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
     total = len(read_squad(done / "dev.json.gz"))
     assert 5 <= total < 8
     assert 10 <= len(read_squad(done / "train.json.gz")) < 19
-    for name, row in results["rows"].items():
+    for name, (row,) in results["rows"].items():
         assert (row["total"], row["epochs"]) == (total, 1)
         assert row["training_rate"] > 0 < row["answering_rate"]
         network = Reader.load(done / name).network
@@ -62,7 +63,7 @@ def test_the_report_has_ours_beside_the_papers(done: Path) -> None:
     results = json.loads((done / "results.json").read_text())
     report = (done / "report.md").read_text()
     assert report.startswith("# Tiny: budget one\n")
-    f1 = results["rows"]["plain"]["f1"]
+    f1 = results["rows"]["plain"][0]["f1"]
     assert f"| plain | {f1:.2f} | 50.0 | {f1 - 50:+.1f} |" in report
     assert "not run yet" not in report.lower()
 
@@ -75,6 +76,20 @@ def test_what_is_measured_is_not_trained_again(
     monkeypatch.delattr(runner, "train")
     reproduce(study, "one", data(files), done)
     assert {name: (done / name).read_bytes() for name in before} == before
+
+
+def test_seeds_are_added_later(study: Study, files: Files, done: Path, tmp_path: Path) -> None:
+    shutil.copytree(done, tmp_path, dirs_exist_ok=True)
+    reproduce(study, "one", data(files), tmp_path, ["plain"], seeds=2)
+    before = json.loads((done / "results.json").read_text())["rows"]
+    after = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert (after["plain"][:1], after["wide"]) == (before["plain"], before["wide"])
+    assert len(after["plain"]) == 2
+    first, second = (
+        (tmp_path / name / "network.safetensors").read_bytes() for name in ("plain", "plain-seed-1")
+    )
+    assert first != second
+    assert " ± " in (tmp_path / "report.md").read_text()
 
 
 def test_a_run_that_broke_off_goes_on(

@@ -1,16 +1,34 @@
 """The Markdown report of a study's results: the same text from the same results, always."""
 
-from collections.abc import Callable
-from typing import Any
+import statistics
+from typing import Any, NamedTuple
 
-_SCORES = {
-    "f1": "F1",
-    "exact": "EM",
-    "HasAns_f1": "HasAns F1",
-    "HasAns_exact": "HasAns EM",
-    "NoAns_f1": "NoAns F1",
+import numpy as np
+
+
+class _Measure(NamedTuple):
+    """A column of ours and one of the paper's."""
+
+    heading: str
+    form: str
+    paper_form: str
+    score: bool = False  # of which differences mean something
+    always: bool = True  # shown also if the paper has no figure
+
+
+_MEASURES = {
+    "f1": _Measure("F1", ".2f", ".1f", score=True),
+    "exact": _Measure("EM", ".2f", ".1f", score=True),
+    "HasAns_f1": _Measure("HasAns F1", ".2f", ".1f", score=True),
+    "HasAns_exact": _Measure("HasAns EM", ".2f", ".1f", score=True),
+    "NoAns_f1": _Measure("NoAns F1", ".2f", ".1f", score=True),
+    "parameters": _Measure("parameters", ",.0f", ",.0f"),
+    "epochs": _Measure("epochs", "g", "g", always=False),
+    "training_hours": _Measure("training, hours", ".2f", ".2f", always=False),
+    "training_rate": _Measure("training, questions/s", ",.0f", ",.0f"),
+    "answering_rate": _Measure("answering, questions/s", ",.0f", ",.0f"),
 }
-_Cell = Callable[[dict[str, float], dict[str, float]], str]  # from our figures and the paper's
+_Row = dict[str, str]  # cells by heading
 
 
 def render(results: dict[str, Any]) -> str:
@@ -19,16 +37,16 @@ def render(results: dict[str, Any]) -> str:
     `results` are those that `fabir.studies.runner.reproduce` stores.
     """
     budget, machine, data = results["budget"], results["machine"], results["data"]
-    measured, paper = results["rows"], results["paper"]
-    columns = _columns(list(measured.values()), list(paper.values()))
+    measured, paper, base = results["rows"], results["paper"], results["base"]
+    done = [name for name in paper if name in measured]
     rows = [
-        _line([name, *(cell(measured[name], paper[name]) for cell in columns.values())])
-        for name in paper
-        if name in measured
+        {"row": name, **_scores(measured[name], paper[name]), **_against(name, base, results)}
+        for name in done
     ]
     if "majority" in results:
-        no_answer = (cell(results["majority"], {}) for cell in columns.values())
-        rows.insert(0, _line(["no answer to any question", *no_answer]))
+        rows.insert(0, {"row": "no answer to any question", **_scores([results["majority"]], {})})
+    present = {heading for row in rows for heading in row}
+    headings = [heading for heading in _headings(base) if heading in present]
     missing = [name for name in paper if name not in measured]
     lines = [
         f"# {results['title']}: budget {budget['name']}",
@@ -42,40 +60,79 @@ def render(results: dict[str, Any]) -> str:
         f"{machine['cores']} cores of {machine['processor']}, torch {machine['torch']}, fabir "
         f"{machine['fabir']}, begun {machine['date']}.",
         "",
-        _line(["row", *columns]),
-        f"|{'---|' * (1 + len(columns))}",
-        *rows,
+        _line(headings),
+        f"|{'---|' * len(headings)}",
+        *(_line([row.get(heading, "") for heading in headings]) for row in rows),
+        *_order([(_mean(measured[name], "f1"), paper[name].get("f1")) for name in done]),
     ]
+    if any(len(runs) > 1 for runs in measured.values()):
+        lines += ["", "Means over several seeds, with the standard deviation after ±."]
     if missing:
         lines += ["", f"Not run yet: {', '.join(missing)}."]
     return "\n".join(lines) + "\n"
 
 
-def _columns(measured: list[dict[str, float]], paper: list[dict[str, float]]) -> dict[str, _Cell]:
-    """The table's columns by heading: scores that a row has, sizes, speeds."""
-    columns: dict[str, _Cell] = {}
-    for key, name in _SCORES.items():
-        if any(key in row for row in measured):
-            columns[name] = _ours(key, ".2f")
-        if any(key in row for row in paper):
-            columns[f"paper's {name}"] = lambda _, paper, key=key: _show(paper.get(key), ".1f")
-            columns[f"{name} difference"] = lambda ours, paper, key=key: _show(
-                ours[key] - paper[key] if key in ours and key in paper else None, "+.1f"
-            )
-    columns["parameters"] = _ours("parameters", ",.0f")
-    if any("parameters" in row for row in paper):
-        columns["paper's parameters"] = lambda _, paper: _show(paper.get("parameters"), ",.0f")
-    columns["training, questions/s"] = _ours("training_rate", ",.0f")
-    columns["answering, questions/s"] = _ours("answering_rate", ",.0f")
-    return columns
+def _headings(base: str) -> list[str]:
+    """Of all columns that a table may have, in their order."""
+    headings = ["row"]
+    for measure in _MEASURES.values():
+        headings += [measure.heading, f"paper's {measure.heading}"]
+        headings += [f"{measure.heading} difference"] * measure.score
+        headings += [f"F1 against {base}", f"paper's F1 against {base}"] * (measure.heading == "F1")
+    return headings
 
 
-def _ours(key: str, form: str) -> _Cell:
-    return lambda ours, _: _show(ours.get(key), form)
+def _scores(runs: list[dict[str, float]], paper: dict[str, float]) -> _Row:
+    """Cells of a row that was measured with one seed or with several."""
+    cells: _Row = {}
+    for key, measure in _MEASURES.items():
+        ours, theirs = _mean(runs, key), paper.get(key)
+        if ours is not None and (measure.always or theirs is not None):
+            cells[measure.heading] = format(ours, measure.form)
+            if len(runs) > 1 and measure.score:
+                spread = statistics.stdev(run[key] for run in runs)
+                cells[measure.heading] += f" ± {format(spread, measure.form)}"
+        if theirs is not None:
+            cells[f"paper's {measure.heading}"] = format(theirs, measure.paper_form)
+        if ours is not None and theirs is not None and measure.score:
+            cells[f"{measure.heading} difference"] = format(ours - theirs, "+.1f")
+    return cells
 
 
-def _show(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
+    """How far a row's F1 is from that of the row called `base`, ours and the paper's."""
+    measured, paper = results["rows"], results["paper"]
+    cells: _Row = {}
+    if name == base or base not in paper:
+        return cells
+    ours = [_mean(measured.get(row, []), "f1") for row in (name, base)]
+    if ours[0] is not None and ours[1] is not None:
+        cells[f"F1 against {base}"] = format(ours[0] - ours[1], "+.2f")
+    if "f1" in paper[name] and "f1" in paper[base]:
+        cells[f"paper's F1 against {base}"] = format(paper[name]["f1"] - paper[base]["f1"], "+.1f")
+    return cells
+
+
+def _order(pairs: list[tuple[float | None, float | None]]) -> list[str]:
+    """A sentence on whether our order of rows is the paper's, if three rows or more tell."""
+    known = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
+    if len(known) < 3:
+        return []
+    ranks = [np.array([_rank(value, side) for value in side]) for side in zip(*known, strict=True)]
+    if any(side.std() == 0 for side in ranks):
+        return []
+    agreement = np.corrcoef(*ranks)[0, 1]
+    what = "Rank correlation (Spearman) of our F1 with the paper's"
+    return ["", f"{what}: {agreement:.2f} over {len(known)} rows."]
+
+
+def _rank(value: float, among: tuple[float, ...]) -> float:
+    """Place by size; those of the same size share the mean of their places."""
+    return sum(other < value for other in among) + sum(other == value for other in among) / 2
+
+
+def _mean(runs: list[dict[str, float]], key: str) -> float | None:
+    return statistics.fmean(run[key] for run in runs) if runs and key in runs[0] else None
 
 
 def _line(cells: list[str]) -> str:

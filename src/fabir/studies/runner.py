@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +41,18 @@ class Data:
 
 
 def reproduce(
-    study: Study, budget: str, data: Data, output: Path, names: list[str] | None = None
+    study: Study,
+    budget: str,
+    data: Data,
+    output: Path,
+    names: list[str] | None = None,
+    seeds: int = 1,
 ) -> Path:
     """Run the rows called `names`, or all, into the folder `output`; returns the report's path.
 
     A row that is measured already stays as it is, so that a run can be broken off at any time, and
-    rows can be added later. Each row has a folder of its own there: a reader, as `fabir train`
-    writes it.
+    rows and seeds can be added later. Each row and seed has a folder of its own there: a reader,
+    as `fabir train` writes it.
 
     Raises:
         InputError: an unknown budget or row, files that cannot be read, or a folder that holds
@@ -56,16 +61,25 @@ def reproduce(
     rows = study.chosen(names or [])
     configs = {row.name: study.run_config(row, budget) for row in rows}
     results = _results(study, budget, data, output)
-    missing = [name for name in configs if name not in results["rows"]]
+    measured: dict[str, list[dict[str, float]]] = results["rows"]
+    missing = [
+        (name, seed)
+        for seed in range(seeds)  # a table with one seed for all before the next one
+        for name in configs
+        if seed >= len(measured.get(name, []))
+    ]
     if missing:
         data = _sampled(study, budget, data, output)
         dev = read_squad(data.dev, "keep")
         if dev.has_unanswerable:
             silent = {question.id: "" for _, question in dev.questions}
             results["majority"] = evaluate(dev, silent)
-    for number, name in enumerate(missing, 1):
-        print(f"row {number} of {len(missing)}: {name}", file=sys.stderr)
-        results["rows"][name] = _row(configs[name], data, dev, output / name)
+    for number, (name, seed) in enumerate(missing, 1):
+        folder = f"{name}-seed-{seed}" if seed else name
+        print(f"row {number} of {len(missing)}: {folder}", file=sys.stderr)
+        training = replace(configs[name].training, seed=configs[name].training.seed + seed)
+        config = replace(configs[name], training=training)
+        measured.setdefault(name, []).append(_row(config, data, dev, output / folder))
         _write(results, output)
     _write(results, output)
     return output / REPORT
@@ -82,6 +96,7 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
     described = {
         "title": study.title,
         "source": study.source,
+        "base": study.base,
         "budget": {"name": budget, **asdict(study.budget(budget))},
         "data": {
             "train": data.train.name,
@@ -140,7 +155,7 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
         **scores,
         "parameters": sum(weights.numel() for weights in reader.network.parameters()),
         "epochs": progress.epoch,
-        "training_seconds": round(progress.seconds, 1),
+        "training_hours": round(progress.seconds / 3600, 3),
         "training_rate": round(progress.step * config.training.batch_size / progress.seconds, 1),
         "answering_rate": round(len(dev) / seconds, 1),
     }

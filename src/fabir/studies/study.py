@@ -52,7 +52,8 @@ class Study:
         title: of the report
         source: where the paper's figures stand
         rows: of the table, in its order
-        budgets: by name
+        budgets: by name; or the name of the shipped study that has them
+        base: the row that others are compared with
         train: the training file's name, as `fabir download` writes it
         dev: the name of the file to measure with
         vectors: the name of the word vectors' file
@@ -63,6 +64,7 @@ class Study:
     source: str
     rows: tuple[Row, ...]
     budgets: dict[str, Budget]
+    base: str = ""
     train: str = "train-v1.1.json"
     dev: str = "dev-v1.1.json"
     vectors: str = "glove.6B.zip:glove.6B.100d.txt"
@@ -117,6 +119,10 @@ def read_study(name: str) -> Study:
         path = SHIPPED / "studies" / f"{name}.yaml"
     content = read_yaml(path)
     budgets = content.get("budgets")
+    if isinstance(budgets, str):
+        if budgets not in shipped():
+            raise InputError(f"{path}: budgets: no study is called {budgets!r}: {shipped()}")
+        budgets = read_yaml(SHIPPED / "studies" / f"{budgets}.yaml")["budgets"]
     if isinstance(budgets, dict):  # an empty one changes nothing
         content["budgets"] = {name: value or {} for name, value in budgets.items()}
     parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
