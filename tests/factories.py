@@ -1,4 +1,4 @@
-"""Tiny vocabularies, batches, configurations and readers for tests. No tests here."""
+"""Tiny vocabularies, batches, configurations, readers and answers for tests. No tests here."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -7,7 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fabir.answer.predictor import Answer, Reading
 from fabir.data.batches import Batch, collate
+from fabir.data.squad import Dataset
+from fabir.evaluation.analysis import analyse
 from fabir.reader import Reader
 from fabir.readers import registered
 from fabir.text.tokens import tokenise
@@ -76,3 +79,20 @@ def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch[Tensor]:
     passages = [forms.number(tokenise(passage).words) for passage in distinct]
     rows = [distinct.index(passage) for _, passage in pairs]
     return collate(forms, passages, questions, rows).tensors()
+
+
+def reading(text: str, score: float, no_answer: float = 0.0) -> Reading:
+    return Reading([Answer(text, 0, len(text), score)], no_answer)
+
+
+def readings(data: Dataset, wrong: int, score: float = 0.8) -> dict[str, Reading]:
+    """The first `wrong` questions get an answer that shares no word with any."""
+    return {
+        question.id: reading("zzz" if number < wrong else question.answers[0].text, score)
+        for number, (_, question) in enumerate(data.questions)
+    }
+
+
+def analysed(data: Dataset, **wrong: int) -> dict[str, Any]:
+    found = {name: readings(data, count) for name, count in wrong.items()}
+    return analyse(data, found, dict.fromkeys(wrong, 1.0))

@@ -204,6 +204,19 @@ def test_find_lr_prints_a_rate_and_draws(
     assert "name a .png" in line
 
 
+def test_analyse_writes_a_page_with_all_that_it_shows(
+    capsys: pytest.CaptureFixture[str], files: Files, reader: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    readers = ("--reader", reader, "--reader", reader)  # of one name
+    page = Path(run(capsys, "analyse", files.dev, *readers, "--output", tmp_path / "out").strip())
+    text = page.read_text(encoding="utf-8")
+    assert text.count("data:image/png;base64,") == 5
+    assert "http" not in text
+    assert f"<h1>{reader.name} and {reader}</h1>" in text
+    assert "cannot read" in refused(capsys, "analyse", tmp_path / "no", "--output", tmp_path)
+
+
 def test_augment_then_train_on_a_mix(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:

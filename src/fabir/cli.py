@@ -63,6 +63,7 @@ def _build_parser() -> argparse.ArgumentParser:
     )
     _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
     _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
+    _add_analyse(verb("analyse", _analyse, "what readers are good and bad at, with plots"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
@@ -206,8 +207,9 @@ def _add_find_lr(parser: argparse.ArgumentParser) -> None:
 
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.plots import check_plot
     from fabir.training.configuration import load_config
-    from fabir.training.finder import check_plot, plot_sweep, sweep_files
+    from fabir.training.finder import plot_sweep, sweep_files
 
     if options.plot:
         check_plot(options.plot)
@@ -312,6 +314,38 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
     output = options.output or Path("runs") / f"{Path(options.study).stem}-{options.budget}"
     print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
+
+
+def _add_analyse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    parser.add_argument(
+        "--reader",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="a reader's folder, may be given several times (default: the bundled one)",
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+
+
+def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.files import read_dataset
+    from fabir.answer.predictor import Predictor
+    from fabir.data.squad import read_squad
+    from fabir.evaluation.analysis import analyse
+    from fabir.evaluation.report import PAGE, write_report
+    from fabir.plots import check_plot
+
+    check_plot((options.output / PAGE).with_suffix(".png"))
+    data = read_squad(options.data, "keep")
+    found, thresholds = {}, {}
+    for folder in options.reader or [None]:
+        name = "bundled" if folder is None else folder.resolve().name
+        name = str(folder) if name in found else name
+        predictor = Predictor.load(folder)
+        found[name] = dict(read_dataset(predictor, data))
+        thresholds[name] = predictor.reader.no_answer_threshold
+    print(write_report(analyse(data, found, thresholds), options.output))
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

@@ -49,6 +49,27 @@ def evaluate(
     return _evaluate_v1(questions, predictions)
 
 
+def question_scores(
+    dataset: Dataset, predictions: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Exact match and F1 (0 to 1) of each question id, with the metric of the data's version.
+
+    The empty text means "no answer" in SQuAD 2.0. A question without a prediction has 0.
+    """
+    questions = [question for _, question in dataset.questions]
+    if dataset.has_unanswerable:
+        return _raw_scores(questions, predictions)
+    exact: dict[str, float] = {}
+    overlap: dict[str, float] = {}
+    for question in questions:
+        references = [answer.text for answer in question.answers] or [""]
+        prediction = predictions.get(question.id)
+        given = prediction is not None
+        exact[question.id] = exact_match(prediction, references) if given else 0
+        overlap[question.id] = f1(prediction, references, both_empty=0) if given else 0
+    return exact, overlap
+
+
 def read_predictions(path: str | Path) -> dict[str, str]:
     """Read predictions.json: an object from question id to answer text.
 

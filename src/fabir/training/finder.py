@@ -12,7 +12,7 @@ import torch
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.files import replacing
+from fabir.plots import new_figure, save
 from fabir.progress import track
 from fabir.training.configuration import RunConfig
 from fabir.training.loop import Trainer
@@ -119,30 +119,13 @@ def _restored(trainer: Trainer) -> Iterator[None]:
         torch.set_rng_state(random)
 
 
-def check_plot(path: Path) -> None:
-    """Find out before the sweep whether it can be drawn.
-
-    Raises:
-        InputError: matplotlib is missing, or does not know the kind of file.
-    """
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError as error:
-        raise InputError("plots need matplotlib: pip install 'fabir[plots]'") from error
-    if path.suffix.lstrip(".") not in FigureCanvasBase.get_supported_filetypes():
-        raise InputError(f"cannot draw {path}: name a .png, .svg or .pdf file")
-
-
 def plot_sweep(sweep: Sweep, path: Path) -> None:
     """Draw a sweep and its suggestion as the kind of file that `path` ends in.
 
     Raises:
         InputError: as `check_plot`, or the file cannot be written.
     """
-    check_plot(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = new_figure(7, 4.5)
     axes = figure.subplots()
     axes.plot(sweep.rates, sweep.losses, color="0.75", linewidth=1, label="loss of a batch")
     axes.plot(sweep.rates, sweep.smoothed, color="tab:blue", linewidth=2, label="smoothed")
@@ -150,5 +133,4 @@ def plot_sweep(sweep: Sweep, path: Path) -> None:
     axes.axvline(sweep.suggestion, color="tab:orange", linestyle="--", label=label)
     axes.set(xscale="log", xlabel="learning rate", ylabel="training loss")
     axes.legend(frameon=False)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=150)
+    save(figure, path)

@@ -1,0 +1,136 @@
+"""What readers are good and bad at: numbers alone. How they are shown is `evaluation.report`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fabir.answer.files import predictions
+from fabir.answer.predictor import Reading
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.squad import question_scores
+
+RESAMPLES = 1000  # of the bootstrap
+BINS = 10  # of the calibration curve, with as many questions each
+WORST = 50  # questions that are shown
+
+
+def analyse(
+    data: Dataset, found: Mapping[str, Mapping[str, Reading]], thresholds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Break the scores of several readers down.
+
+    Args:
+        data: questions with their references
+        found: for each reader's name what it makes of each question id
+        thresholds: for each reader's name the probability above which there is no answer
+
+    Returns:
+        plain values for JSON: `readers`, for each `groups` by grouping and label (`count`, and
+        `f1` and `exact` as `[mean, lower, upper]` in percent, of a bootstrap's 95 % interval),
+        `calibration`, and for SQuAD 2.0 data `no_answer`, a confusion; `questions`, one row each;
+        `worst`, the numbers of those rows that readers fail at most surely
+
+    Raises:
+        InputError: no questions or no readers.
+    """
+    pairs = list(data.questions)
+    if not pairs or not found:
+        raise InputError("there is nothing to analyse: name readers and a file with questions")
+    texts = {
+        name: predictions(dict(readings), thresholds[name]) for name, readings in found.items()
+    }
+    questions: list[dict[str, Any]] = [
+        {
+            "id": question.id,
+            "title": passage.title,
+            "question": question.text,
+            "references": list(dict.fromkeys(answer.text for answer in question.answers)),
+            **{each.name: each.group(passage, question) for each in GROUPINGS},
+            "readers": {},
+        }
+        for passage, question in pairs
+    ]
+    readers: dict[str, Any] = {}
+    for name, readings in found.items():
+        exact, f1 = question_scores(data, texts[name])
+        scores = np.array([(f1[row["id"]], exact[row["id"]]) for row in questions], float) * 100
+        sure = np.array(
+            [_sureness(readings[row["id"]], texts[name][row["id"]]) for row in questions]
+        )
+        for row, (row_f1, row_exact), confidence in zip(questions, scores, sure, strict=True):
+            row["readers"][name] = {
+                "answer": texts[name][row["id"]],
+                "f1": round(float(row_f1), 2),
+                "exact": round(float(row_exact)),
+                "confidence": round(float(confidence), 4),
+            }
+        readers[name] = {
+            "all": _summary(scores),
+            "groups": {each.name: _grouped(questions, each, scores) for each in GROUPINGS},
+            "calibration": _calibration(sure, scores[:, 1]),
+        }
+        if data.has_unanswerable:
+            readers[name]["no_answer"] = _confusion(questions, texts[name])
+    return {"readers": readers, "questions": questions, "worst": _worst(questions)}
+
+
+def _sureness(reading: Reading, text: str) -> float:
+    """The probability of what was said: of the answer, or of there being none."""
+    return reading.answers[0].score if text else reading.no_answer
+
+
+def _summary(scores: np.ndarray) -> dict[str, Any]:
+    """Shape: scores [questions, 2], F1 and EM"""
+    count = len(scores)
+    random = np.random.default_rng(0)  # the same numbers from the same scores
+    means = np.empty((RESAMPLES, 2))
+    for resample in means:
+        resample[:] = scores[random.integers(0, count, count)].mean(axis=0)
+    lower, upper = np.quantile(means, (0.025, 0.975), axis=0)
+    columns = zip(scores.mean(axis=0), lower, upper, strict=True)
+    f1, exact = ([round(float(value), 2) for value in column] for column in columns)
+    return {"count": count, "f1": f1, "exact": exact}
+
+
+def _grouped(questions: Sequence[Mapping[str, Any]], grouping: Any, scores: np.ndarray) -> Any:
+    labels = np.array([row[grouping.name] or "" for row in questions])
+    return {
+        label: _summary(scores[labels == label])
+        for label in grouping.labels
+        if (labels == label).any()
+    }
+
+
+def _calibration(sure: np.ndarray, exact: np.ndarray) -> dict[str, Any]:
+    """How often answers of a given confidence are right, and the expected calibration error."""
+    order = np.argsort(sure, kind="stable")
+    bins = [part for part in np.array_split(order, BINS) if len(part)]
+    curve = [(float(sure[part].mean()), float(exact[part].mean()) / 100) for part in bins]
+    sizes = [len(part) / len(order) for part in bins]
+    error = sum(s * abs(said - was) for s, (said, was) in zip(sizes, curve, strict=True))
+    return {
+        "curve": [[round(said, 4), round(was, 4)] for said, was in curve],
+        "error": round(error, 4),
+    }
+
+
+def _confusion(questions: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> dict[str, int]:
+    """Questions by whether they have an answer and whether one was given."""
+    counts = {"has, given": 0, "has, not given": 0, "has not, given": 0, "has not, not given": 0}
+    for row in questions:
+        has = "has" if row["references"] else "has not"
+        counts[f"{has}, {'given' if texts[row['id']] else 'not given'}"] += 1
+    return counts
+
+
+def _worst(questions: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The questions with the lowest F1 over all readers; among equals those they are surest of."""
+
+    def badness(number: int) -> tuple[float, float]:
+        given = questions[number]["readers"].values()
+        return sum(each["f1"] for each in given), -sum(each["confidence"] for each in given)
+
+    return sorted(range(len(questions)), key=badness)[:WORST]

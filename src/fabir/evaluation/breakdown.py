@@ -1,0 +1,80 @@
+"""Which group a question falls into: its kind, and the lengths of question, answer and passage.
+
+The FABIR paper (III-C, Figures 3 to 6) shows scores by these; where it does not give the borders of
+its intervals, those here are ours.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fabir.data.squad import Passage, Question
+from fabir.text.tokens import tokenise
+
+_HOW_MUCH = re.compile(r"\bhow\s+(many|much|long)\b")
+_ASKING = re.compile(r"\b(what|who|whom|whose|when|where|which|why|how)\b")
+_SAME = {"whom": "who", "whose": "who"}
+QUANTITY, OTHER = "how many / much / long", "other"
+TYPES = "what", "who", "when", "where", "which", "why", "how", QUANTITY, OTHER
+
+
+def question_type(text: str) -> str:
+    """One of `TYPES`: the first question word, "how" apart from "how many / much / long".
+
+    Questions without one are "other": "Name a type of ...", "Does it ...".
+    """
+    asking = _ASKING.search(text.lower())
+    if not asking:
+        return OTHER
+    if asking[1] == "how" and _HOW_MUCH.match(text.lower(), asking.start()):
+        return QUANTITY
+    return _SAME.get(asking[1], asking[1])
+
+
+def _words(text: str) -> int:
+    return len(tokenise(text).words)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A way to divide questions.
+
+    Args:
+        name: what the groups are about
+        labels: of all groups, in their order
+        group: the label of a question about a passage; None if it has no place
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    group: Callable[[Passage, Question], str | None]
+
+
+def _lengths(
+    name: str, tops: Sequence[int], measure: Callable[[Passage, Question], int | None]
+) -> Grouping:
+    """Groups of 1 to `tops[0]` words, from there to `tops[1]`, and so on; the last one is open."""
+    borders = [(1, tops[0]), *((low + 1, high) for low, high in pairwise(tops))]
+    labels = [str(high) if low == high else f"{low}-{high}" for low, high in borders]
+    labels.append(f"> {tops[-1]}")
+
+    def group(passage: Passage, question: Question) -> str | None:
+        words = measure(passage, question)
+        if words is None:
+            return None
+        return labels[sum(words > top for top in tops)]
+
+    return Grouping(name, tuple(labels), group)
+
+
+def _answer_words(passage: Passage, question: Question) -> int | None:
+    return _words(question.answers[0].text) if question.answers else None
+
+
+GROUPINGS = (
+    _lengths("answer length", (1, 2, 3, 4, 5, 7, 10), _answer_words),
+    _lengths("question length", (7, 9, 11, 13, 16), lambda _, question: _words(question.text)),
+    Grouping("question type", TYPES, lambda _, question: question_type(question.text)),
+    _lengths("passage length", (75, 100, 125, 150, 200), lambda passage, _: _words(passage.text)),
+)

@@ -1,0 +1,221 @@
+"""An analysis as files: JSON, CSV, plots, and a page that needs nothing beside it.
+
+The same files from the same numbers, whether these were just made or read back.
+"""
+
+import base64
+import csv
+import html
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabir.evaluation.breakdown import GROUPINGS
+from fabir.files import replacing, write_json
+from fabir.plots import COLOURS, MARKERS, new_figure, save
+
+ANALYSIS, PAGE = "analysis.json", "report.html"
+_SCORES = {"f1": "F1", "exact": "EM"}
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+  color: #1a1a1a; background: #fff }
+table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem }
+th, td { border-bottom: 1px solid #ccc; padding: .3rem .7rem; text-align: left;
+  vertical-align: top }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+img { max-width: 100% }
+div { overflow-x: auto }
+"""
+
+
+def write_report(analysis: dict[str, Any], output: Path) -> Path:
+    """Write everything about an `analysis` (see `fabir.evaluation.analysis`) into a folder.
+
+    Returns:
+        the page's path
+
+    Raises:
+        InputError: matplotlib is missing, or a file cannot be written.
+    """
+    figures = {each.name: _breakdown(analysis, each.name, each.labels) for each in GROUPINGS}
+    figures["calibration"] = _calibration(analysis)
+    write_json(output / ANALYSIS, analysis)
+    for name, figure in figures.items():
+        save(figure, output / f"{name.replace(' ', '-')}.png")
+    _write_csv(output / "groups.csv", _group_rows(analysis))
+    _write_csv(output / "questions.csv", _question_rows(analysis))
+    with replacing(output / PAGE) as temporary:
+        temporary.write_text(_page(analysis, output), encoding="utf-8")
+    return output / PAGE
+
+
+def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -> Any:
+    """F1 above EM for each group, every reader's mean with its 95 % interval."""
+    readers = analysis["readers"]
+    counts = next(iter(readers.values()))["groups"][grouping]
+    labels = [label for label in labels if label in counts]
+    figure = new_figure(8, 6)
+    for axes, (key, name) in zip(figure.subplots(2, 1, sharex=True), _SCORES.items(), strict=True):
+        for number, (reader, measured) in enumerate(readers.items()):
+            groups = [measured["groups"][grouping][label] for label in labels]
+            means, lower, upper = zip(*(group[key] for group in groups), strict=True)
+            shift = 0.5 * ((number + 0.5) / len(readers) - 0.5)
+            axes.errorbar(
+                [place + shift for place in range(len(labels))],
+                means,
+                yerr=[
+                    [mean - low for mean, low in zip(means, lower, strict=True)],
+                    [high - mean for mean, high in zip(means, upper, strict=True)],
+                ],
+                fmt=MARKERS[number % len(MARKERS)],
+                color=COLOURS[number % len(COLOURS)],
+                capsize=3,
+                label=reader,
+            )
+        axes.set_ylabel(f"{name}, %")
+        axes.set_ylim(0, 100)
+        axes.grid(axis="y", color="0.9")
+        axes.set_axisbelow(True)
+    axes.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
+    ticks = [f"{counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
+    axes.set_xticks(range(len(labels)), ticks, fontsize="small")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    return figure
+
+
+def _calibration(analysis: dict[str, Any]) -> Any:
+    figure = new_figure(5, 5)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="as sure as right")
+    for number, (reader, measured) in enumerate(analysis["readers"].items()):
+        said, was = zip(*measured["calibration"]["curve"], strict=True)
+        error = measured["calibration"]["error"]
+        axes.plot(
+            said,
+            was,
+            marker=MARKERS[number % len(MARKERS)],
+            color=COLOURS[number % len(COLOURS)],
+            label=f"{reader}, expected error {error:.2f}",
+        )
+    axes.set(xlabel="probability given", ylabel="share that is right (EM)")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.legend(frameon=False)
+    return figure
+
+
+def _group_rows(analysis: dict[str, Any]) -> list[list[Any]]:
+    rows: list[list[Any]] = [
+        ["reader", "grouping", "group", "count"]
+        + [f"{key}{part}" for key in _SCORES for part in ("", "_lower", "_upper")]
+    ]
+    for reader, measured in analysis["readers"].items():
+        every = {"all": {"all": measured["all"]}, **measured["groups"]}
+        for grouping, groups in every.items():
+            for label, group in groups.items():
+                scores = [value for key in _SCORES for value in group[key]]
+                rows.append([reader, grouping, label, group["count"], *scores])
+    return rows
+
+
+def _question_rows(analysis: dict[str, Any]) -> list[list[Any]]:
+    names = [each.name for each in GROUPINGS]
+    readers = list(analysis["readers"])
+    measured = [f"{reader}: {key}" for reader in readers for key in ("answer", *_SCORES)]
+    rows: list[list[Any]] = [["id", "title", "question", "references", *names, *measured]]
+    for row in analysis["questions"]:
+        about = [row["id"], row["title"], row["question"], " | ".join(row["references"])]
+        given = [row["readers"][reader][key] for reader in readers for key in ("answer", *_SCORES)]
+        rows.append([*about, *(row[name] for name in names), *given])
+    return rows
+
+
+def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _page(analysis: dict[str, Any], folder: Path) -> str:
+    readers = analysis["readers"]
+    parts = [
+        f"<h1>{' and '.join(map(html.escape, readers))}</h1>",
+        f"<p>{len(analysis['questions']):,} questions. Brackets and bars are 95 % intervals of a "
+        "bootstrap over questions.</p>",
+        _table(
+            ["reader", *_SCORES.values()],
+            [
+                [reader, *map(_interval, _both(measured["all"]))]
+                for reader, measured in readers.items()
+            ],
+        ),
+    ]
+    for each in GROUPINGS:
+        parts += [f"<h2>By {each.name}</h2>", _image(folder, each.name)]
+        counts = next(iter(readers.values()))["groups"][each.name]
+        headings = [each.name, "questions"]
+        headings += [f"{reader} {score}" for reader in readers for score in _SCORES.values()]
+        rows = [
+            [label, f"{group['count']:,}"]
+            + [
+                _interval(score)
+                for measured in readers.values()
+                for score in _both(measured["groups"][each.name][label])
+            ]
+            for label, group in counts.items()
+        ]
+        parts.append(_table(headings, rows))
+    parts += ["<h2>Calibration</h2>", _image(folder, "calibration")]
+    confusions = {name: x["no_answer"] for name, x in readers.items() if "no_answer" in x}
+    if confusions:
+        kinds = list(next(iter(confusions.values())))
+        rows = [[name, *(f"{x[kind]:,}" for kind in kinds)] for name, x in confusions.items()]
+        parts += ["<h2>Questions that have an answer, and that have not</h2>"]
+        parts += [_table(["reader", *kinds], rows)]
+    parts += ["<h2>Worst questions</h2>", _worst(analysis)]
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Analysis</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _both(group: dict[str, Any]) -> list[list[float]]:
+    return [group[key] for key in _SCORES]
+
+
+def _interval(score: Sequence[float]) -> str:
+    mean, lower, upper = score
+    return f"{mean:.1f} [{lower:.1f}, {upper:.1f}]"
+
+
+def _worst(analysis: dict[str, Any]) -> str:
+    readers = list(analysis["readers"])
+    rows = []
+    for number in analysis["worst"]:
+        row = analysis["questions"][number]
+        answers = [
+            f"{given['answer'] or '(no answer)'} ({given['confidence']:.2f})"
+            for given in (row["readers"][reader] for reader in readers)
+        ]
+        references = " / ".join(row["references"]) or "(no answer)"
+        rows.append([row["title"], row["question"], references, *answers])
+    return _table(["title", "question", "references", *readers], rows, numbers=False)
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
+    """With `numbers` in all columns but the first."""
+    kinds = ["", *[" class=number" if numbers else ""] * (len(headings) - 1)]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        pairs = zip(kinds, map(html.escape, cells), strict=True)
+        return f"<tr>{''.join(f'<{tag}{kind}>{text}</{tag}>' for kind, text in pairs)}</tr>"
+
+    body = "\n".join([line(headings, "th"), *(line(row, "td") for row in rows)])
+    return f"<div><table>\n{body}\n</table></div>"
+
+
+def _image(folder: Path, name: str) -> str:
+    data = (folder / f"{name.replace(' ', '-')}.png").read_bytes()
+    source = base64.b64encode(data).decode()
+    return f'<img alt="{name}: a plot of the table below" src="data:image/png;base64,{source}">'

@@ -1,0 +1,89 @@
+"""What an analysis counts, on answers that were made up."""
+
+import json
+
+import pytest
+
+from fabir.data.squad import Dataset
+from fabir.errors import InputError
+from fabir.evaluation.analysis import analyse
+from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.squad import evaluate
+from factories import analysed, reading, readings
+from tiny import dataset
+
+
+def test_the_means_are_those_of_the_official_metric() -> None:
+    data = dataset()
+    result = analysed(data, good=0, bad=4)
+    total = len(data)
+    for name, wrong in (("good", 0), ("bad", 4)):
+        texts = {row["id"]: row["readers"][name]["answer"] for row in result["questions"]}
+        official = evaluate(data, texts)
+        everything = result["readers"][name]["all"]
+        assert everything["count"] == total
+        assert everything["f1"][0] == pytest.approx(official["f1"], abs=0.01)
+        assert everything["exact"][0] == pytest.approx(100 * (total - wrong) / total, abs=0.01)
+        mean, lower, upper = everything["f1"]
+        assert lower <= mean <= upper
+    assert result["readers"]["good"]["all"]["f1"] == [100, 100, 100]
+
+
+def test_groups_share_out_all_questions() -> None:
+    data = dataset()
+    measured = analysed(data, one=3)["readers"]["one"]
+    for grouping in GROUPINGS:
+        groups = measured["groups"][grouping.name]
+        assert sum(group["count"] for group in groups.values()) == len(data)
+        assert list(groups) == [label for label in grouping.labels if label in groups]
+        mean = sum(group["count"] * group["f1"][0] for group in groups.values()) / len(data)
+        assert mean == pytest.approx(measured["all"]["f1"][0], abs=0.02)
+
+
+def test_calibration_is_the_gap_between_said_and_right() -> None:
+    data = dataset()
+    measured = analysed(data, good=0)["readers"]["good"]["calibration"]
+    assert measured["error"] == pytest.approx(0.2)  # 0.8 said, always right
+    assert {tuple(point) for point in measured["curve"]} == {(0.8, 1.0)}
+
+
+def test_the_worst_questions_are_wrong_ones_and_the_surest_first() -> None:
+    data = dataset()
+    found = readings(data, wrong=3)
+    ids = list(found)
+    found[ids[1]] = reading("zzz", 0.99)
+    result = analyse(data, {"one": found}, {"one": 1.0})
+    named = [result["questions"][number]["id"] for number in result["worst"]]
+    assert named[0] == ids[1]
+    assert set(named[:3]) == set(ids[:3])
+
+
+def test_answers_that_are_held_back_are_counted() -> None:
+    data = dataset()
+    passage = data.passages[0]
+    first, *others = passage.questions
+    silent = type(first)(first.id, first.text, (), impossible=True)
+    passage = type(passage)(passage.text, passage.title, (silent, *others))
+    data = Dataset((passage, *data.passages[1:]), "v2.0")
+    found = {question.id: reading("zzz", 0.5, no_answer=0.1) for _, question in data.questions}
+    found[first.id] = reading("zzz", 0.5, no_answer=0.9)
+    measured = analyse(data, {"one": found}, {"one": 0.5})["readers"]["one"]
+    assert measured["no_answer"] == {
+        "has, given": len(data) - 1,
+        "has, not given": 0,
+        "has not, given": 0,
+        "has not, not given": 1,
+    }
+    assert measured["all"]["exact"][0] == pytest.approx(100 / len(data), abs=0.01)
+
+
+def test_an_analysis_is_the_same_again_and_plain() -> None:
+    first, second = (analysed(dataset(), one=2, other=5) for _ in range(2))
+    assert first == second == json.loads(json.dumps(first))
+
+
+def test_nothing_to_analyse_is_said() -> None:
+    with pytest.raises(InputError, match="nothing to analyse"):
+        analyse(Dataset((), "1.1"), {"one": {}}, {"one": 1.0})
+    with pytest.raises(InputError, match="nothing to analyse"):
+        analyse(dataset(), {}, {})

@@ -1,0 +1,47 @@
+"""An analysis as files."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.report import write_report
+from factories import analysed
+from tiny import dataset
+
+pytest.importorskip("matplotlib")
+
+
+def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
+    analysis = analysed(dataset(), **{"one <b>": 2, "other": 5})
+    page = write_report(analysis, tmp_path / "first")
+    stored = json.loads((tmp_path / "first" / "analysis.json").read_text())
+    write_report(stored, tmp_path / "second")
+    names = {path.name for path in (tmp_path / "first").iterdir()}
+    assert names == {
+        *(f"{each.name.replace(' ', '-')}.png" for each in GROUPINGS),
+        *("calibration.png", "analysis.json", "groups.csv", "questions.csv", "report.html"),
+    }
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+    text = page.read_text(encoding="utf-8")
+    assert "one &lt;b&gt;" in text
+    assert "<b>" not in text
+
+
+def test_tables_hold_what_was_measured(tmp_path: Path) -> None:
+    data = dataset()
+    analysis = analysed(data, one=2)
+    write_report(analysis, tmp_path)
+    with open(tmp_path / "groups.csv", encoding="utf-8", newline="") as file:
+        (everything,) = [row for row in csv.DictReader(file) if row["group"] == "all"]
+    mean, lower, upper = analysis["readers"]["one"]["all"]["f1"]
+    assert [everything[key] for key in ("f1", "f1_lower", "f1_upper")] == [
+        str(value) for value in (mean, lower, upper)
+    ]
+    with open(tmp_path / "questions.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [question.id for _, question in data.questions]
+    assert [row["one: answer"] for row in rows[:3]] == ["zzz", "zzz", rows[2]["references"]]
