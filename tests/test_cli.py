@@ -217,6 +217,16 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     assert "cannot read" in refused(capsys, "analyse", tmp_path / "no", "--output", tmp_path)
 
 
+def test_explain_writes_a_page(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    arguments = ("explain", "What pulls?", "--passage", passage, "--reader", reader)
+    assert run(capsys, *arguments, "--output", page).strip() == str(page)
+    assert "cross_attention" in page.read_text(encoding="utf-8")
+    assert "it is a folder" in refused(capsys, *arguments, "--output", tmp_path)
+
+
 def test_augment_then_train_on_a_mix(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:

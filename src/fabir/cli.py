@@ -64,6 +64,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
     _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
     _add_analyse(verb("analyse", _analyse, "what readers are good and bad at, with plots"))
+    _add_explain(verb("explain", _explain, "what a reader attended to, as a page"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
@@ -346,6 +347,26 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold
     print(write_report(analyse(data, found, thresholds), options.output))
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question")
+    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    _add_reader(parser)
+    parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")
+    parser.add_argument("--output", type=Path, required=True, metavar="PAGE.html")
+
+
+def _explain(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import BUNDLED
+    from fabir.explain.page import explain, write_page
+    from fabir.files import read_text
+    from fabir.reader import Reader
+
+    passage = read_text(options.passage)
+    reader = Reader.load(options.reader or BUNDLED)
+    write_page(explain(reader, options.question, passage, options.top_k), options.output)
+    print(options.output)
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

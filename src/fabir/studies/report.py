@@ -121,7 +121,7 @@ def _order(pairs: list[tuple[float | None, float | None]]) -> list[str]:
     ranks = [np.array([_rank(value, side) for value in side]) for side in zip(*known, strict=True)]
     if any(side.std() == 0 for side in ranks):
         return []
-    agreement = np.corrcoef(*ranks)[0, 1]
+    agreement = np.corrcoef(ranks)[0, 1]
     what = "Rank correlation (Spearman) of our F1 with the paper's"
     return ["", f"{what}: {agreement:.2f} over {len(known)} rows."]
 

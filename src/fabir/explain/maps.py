@@ -1,0 +1,149 @@
+"""The attention weights of a network, read off while it works. Readers know nothing of it.
+
+Every attention ends in a softmax over a map of words by words; whatever passes through one while
+`recorded` watches is kept, with the name of the module that called it. Nothing is hooked otherwise.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+
+@dataclass(frozen=True)
+class Map:
+    """Attention weights of one head.
+
+    Args:
+        module: the name of the module in the network
+        head: its number, from 1; 0 if there is only one
+        rows, columns: the words along each side
+        weights: [rows, columns] float32
+    """
+
+    module: str
+    head: int
+    rows: list[str]
+    columns: list[str]
+    weights: np.ndarray
+
+
+class Side(NamedTuple):
+    """A text of the batch: its words, one for each place."""
+
+    name: str
+    words: list[str]
+
+
+class _Softmax(TorchFunctionMode):
+    """Calls `keep` with the weights of every softmax."""
+
+    def __init__(self, keep: Callable[[Tensor], None]) -> None:
+        super().__init__()
+        self.keep = keep
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if func is F.scaled_dot_product_attention:  # its weights are never laid out
+            query, key, _, bias = args
+            logits = query @ key.transpose(-2, -1) * query.shape[-1] ** -0.5
+            self.keep((logits + bias).softmax(dim=-1))
+        elif getattr(func, "__name__", "") == "softmax":
+            # A row is what looks, whichever way the map was laid out.
+            self.keep(result.transpose(kwargs["dim"] if "dim" in kwargs else args[1], -1))
+        return result
+
+
+@contextmanager
+def recorded(network: nn.Module) -> Iterator[list[tuple[str, Tensor]]]:
+    """A list that fills with the weights of every softmax in `network`, by module, in order."""
+    running: list[str] = [""]
+    found: list[tuple[str, Tensor]] = []
+    with ExitStack() as stack:
+        for name, module in network.named_modules():
+            enter = module.register_forward_pre_hook(lambda *_, name=name: running.append(name))
+            leave = module.register_forward_hook(
+                lambda *_: (running.pop(), None)[1], always_call=True
+            )
+            stack.callback(enter.remove)
+            stack.callback(leave.remove)
+        keep = _Softmax(lambda weights: found.append((running[-1], weights.detach().float())))
+        stack.enter_context(keep)
+        yield found
+
+
+@torch.inference_mode()
+def attention_maps(found: list[tuple[str, Tensor]], sides: tuple[Side, Side]) -> list[Map]:
+    """Sort what was `recorded` of one question and passage into maps.
+
+    Args:
+        sides: the question and the passage. They must differ in length, by which they are told
+            apart. A side that is one longer than a text has a sentinel before it.
+
+    Weights that belong to no pair of texts, such as a pointer's, are left out. Maps that come in
+    parts, such as those of a recurrent network that attends at each step, are put together.
+    """
+    parts: dict[str, list[np.ndarray]] = {}
+    for module, weights in found:
+        parts.setdefault(module, []).extend(_heads(weights[0].numpy(), sides))
+    maps: list[Map] = []
+    for module, pieces in parts.items():
+        of_size: dict[tuple[int, ...], list[np.ndarray]] = {}
+        for whole in _wholes(pieces, sides, backwards="backwards" in module.split(".")):
+            of_size.setdefault(whole.shape, []).append(whole)
+        for (rows, columns), heads in of_size.items():
+            words = _side(rows, sides), _side(columns, sides)
+            if not all(words):
+                continue
+            for head, weights in enumerate(heads, 1):
+                maps.append(Map(module, head * (len(heads) > 1), *words, weights))
+    return maps
+
+
+def _wholes(
+    pieces: list[np.ndarray], sides: tuple[Side, Side], *, backwards: bool
+) -> Iterator[np.ndarray]:
+    """Maps with a row for each word of a text; from rows that came apart if need be."""
+    rest: list[np.ndarray] = []
+    for piece in pieces:
+        if _side(len(piece), sides):
+            yield piece
+            continue
+        rest.append(piece)
+        if rest[0].shape[1] != piece.shape[1] or sum(map(len, rest)) > len(sides[1].words):
+            rest = [piece]
+        if sum(map(len, rest)) == len(sides[1].words):
+            yield np.concatenate(rest[::-1] if backwards else rest)
+            rest = []
+
+
+def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray]:
+    """The maps in an array of two or three dimensions, heads among rows or columns taken apart."""
+    if weights.ndim == 3:
+        middle = _side(weights.shape[1], sides)
+        # Either [heads, rows, columns] or [rows, heads, columns].
+        yield from weights if middle or weights.shape[1] == 1 else weights.swapaxes(0, 1)
+    elif weights.ndim == 2:
+        rows, asked = weights.shape[0], len(sides[0].words)
+        apart = not _side(rows, sides) and rows % asked == 0 and rows > 1
+        yield from weights.reshape(-1, asked, weights.shape[1]) if apart else weights[None]
+
+
+def _side(length: int, sides: tuple[Side, Side]) -> list[str]:
+    """The words of the text that has this length, a sentinel before them if it has one less."""
+    for side in sides:
+        if length == len(side.words):
+            return side.words
+    for side in sides:
+        if length == len(side.words) + 1:
+            return ["(sentinel)", *side.words]
+    return []

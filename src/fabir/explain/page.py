@@ -1,0 +1,119 @@
+"""One answer explained: what the reader attended to, as numbers and as a page of its own."""
+
+import base64
+import html
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+from string import Template
+
+import numpy as np
+import torch
+
+from fabir.answer.predictor import Answer, Predictor
+from fabir.answer.windows import windows
+from fabir.data.batches import Steps, collate, round_up
+from fabir.errors import InputError
+from fabir.explain.maps import Map, Side, attention_maps, recorded
+from fabir.files import replacing
+from fabir.reader import Reader
+from fabir.text.tokens import tokenise
+from fabir.text.vocabulary import Forms
+
+_WINDOW, _STRIDE = 400, 300
+_NO_ANSWER = "(no answer)"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a question was answered.
+
+    Args:
+        question, passage: as given
+        words: of the part of the passage that was read, with a place for no answer before them if
+            the reader has one
+        asked: the question's words
+        start, end: probability that the answer starts and ends at each of `words`
+        answers: the best ones of the whole passage
+        maps: attention, in the order of the network
+    """
+
+    question: str
+    passage: str
+    words: list[str]
+    asked: list[str]
+    start: np.ndarray
+    end: np.ndarray
+    answers: list[Answer]
+    maps: list[Map]
+
+
+@torch.inference_mode()
+def explain(reader: Reader, question: str, passage: str, top_k: int = 5) -> Explanation:
+    """Answer a question and say what was attended to, in the window that holds the best answer.
+
+    Raises:
+        InputError: a blank question or passage.
+    """
+    tokens, asked = tokenise(passage), tokenise(question).words
+    if not asked:
+        raise InputError("the question is empty: ask something")
+    if not tokens.words:
+        raise InputError("the passage is empty: there is nothing to answer from")
+    reading = next(Predictor(reader).read_all([(question, passage)], top_k))
+    best = reading.answers[0]
+    begin, end = max(
+        windows(len(tokens.words), _WINDOW, _STRIDE),
+        key=lambda w: min(best.start - tokens.starts[w[0]], tokens.ends[w[1] - 1] - best.end),
+    )
+    forms = Forms(reader.vocabulary)
+    text = forms.number(tokens.words[begin:end])
+    words = [_NO_ANSWER] * len(forms.before) + tokens.words[begin:end]
+    # Texts are told apart by their lengths: the passage is padded if it has as many words as the
+    # question, or as the question for several heads.
+    alike = {len(asked) * heads + more for heads in range(1, 17) for more in (-1, 0, 1)}
+    step = next(s for s in count(1) if round_up(len(words), s) not in alike)
+    batch = collate(forms, [text], [forms.number(asked)], [0], Steps(step, 1, 1, 1))
+    padded = [*words, *[""] * (batch.passage.shape[1] - len(words))]
+    network = reader.network.float().eval()
+    with recorded(network) as found:
+        logits = network(batch.tensors())
+    maps = attention_maps(found, (Side("question", asked), Side("passage", padded)))
+    start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
+    answers = reading.answers if reading.no_answer <= reader.no_answer_threshold else []
+    return Explanation(question, passage, words, asked, start, stop, answers, maps)
+
+
+def write_page(explanation: Explanation, path: Path) -> None:
+    """Write a page that needs nothing beside it. InputError if it cannot be written."""
+    data = {
+        "question": explanation.question,
+        "words": explanation.words,
+        "start": explanation.start.round(4).tolist(),
+        "end": explanation.end.round(4).tolist(),
+        "answers": [asdict(answer) for answer in explanation.answers],
+        "maps": [_packed(each) for each in explanation.maps],
+    }
+    template = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
+    text = Template(template).substitute(
+        title=html.escape(explanation.question),
+        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+    )
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _packed(each: Map) -> dict[str, object]:
+    """Weights as bytes, 255 for the largest."""
+    largest = float(each.weights.max()) or 1.0
+    scaled = np.rint(each.weights / largest * 255).astype(np.uint8)
+    return {
+        "module": each.module or "network",
+        "head": each.head,
+        "rows": each.rows,
+        "columns": each.columns,
+        "largest": round(largest, 4),
+        "weights": base64.b64encode(scaled.tobytes()).decode(),
+    }

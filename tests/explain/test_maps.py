@@ -1,0 +1,93 @@
+"""Attention weights are read off every reader, and nothing is left behind."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fabir.explain.maps import recorded
+from fabir.explain.page import explain
+from fabir.reader import Reader
+from fabir.readers import READERS
+from fabir.readers.rnet import RnetConfig
+from fabir.text.tokens import tokenise
+from factories import ABBEY, RAIN, batch_of, small_reader
+
+QUESTION = "Where does rain fall from?"
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("question", [QUESTION, "Rain", " ".join(["rain"] * 15)])
+def test_every_reader_has_maps_of_its_texts(name: str, question: str) -> None:
+    """Also where question and passage are as long as each other."""
+    reader = small_reader(name)
+    asked, words = tokenise(question).words, tokenise(RAIN).words
+    maps = explain(reader, question, RAIN).maps
+    assert maps
+    assert any(each.columns[: len(words)] == words for each in maps) or name == "bidaf"
+    for each in maps:
+        assert each.weights.shape == (len(each.rows), len(each.columns))
+        assert {*each.rows, *each.columns} <= {*asked, *words, "", "(sentinel)"}
+        np.testing.assert_allclose(each.weights.sum(axis=1), 1, atol=1e-4)
+
+
+def test_a_network_that_attends_at_each_step_has_a_row_for_each_word() -> None:
+    reader = small_reader("rnet", RnetConfig(self_attention=False))
+    maps = {each.module: each for each in explain(reader, QUESTION, RAIN).maps}
+    for direction in ("forwards", "backwards"):
+        each = maps[f"attention.{direction}"]
+        assert (each.rows, each.columns) == (tokenise(RAIN).words, tokenise(QUESTION).words)
+
+
+def test_the_weights_are_those_that_the_network_used() -> None:
+    reader = small_reader()
+    maps = [
+        each
+        for each in explain(reader, QUESTION, RAIN).maps
+        if each.module == "layers.0.self_attention.weights" and len(each.rows) > 10
+    ]
+    used: list[torch.Tensor] = []
+
+    def keep(module: nn.Module, inputs: Any, heads: Any) -> None:
+        used.extend(heads)
+
+    weights = reader.network.get_submodule("layers.0.self_attention.weights")
+    weights.register_forward_hook(keep)
+    with torch.inference_mode():
+        reader.network(batch_of(reader.vocabulary, (QUESTION, RAIN)))
+    theirs = [head[0] for head in used if head.shape[1] == len(maps[0].rows)]
+    assert [each.head for each in maps] == [1, 2, 3, 4]
+    for each, expected in zip(maps, theirs, strict=True):
+        np.testing.assert_allclose(each.weights, expected, atol=1e-5)
+
+
+def hooks(reader: Reader) -> int:
+    return sum(
+        len(module._forward_hooks) + len(module._forward_pre_hooks)
+        for module in reader.network.modules()
+    )
+
+
+def look(reader: Reader, batch: Any) -> None:
+    with recorded(reader.network):
+        reader.network(batch)
+
+
+def test_nothing_is_left_behind_also_after_an_error() -> None:
+    reader = small_reader()
+    batch = batch_of(reader.vocabulary, (QUESTION, ABBEY))
+    with torch.inference_mode():
+        before = reader.network(batch)
+        with recorded(reader.network) as found:
+            during = reader.network(batch)
+            count = len(found)
+        after = reader.network(batch)
+    with pytest.raises(AttributeError):
+        look(reader, None)
+    assert len(found) == count > 0
+    assert hooks(reader) == 0
+    for first, second, third in zip(before, during, after, strict=True):
+        assert torch.equal(first, second)
+        assert torch.equal(first, third)
