@@ -65,6 +65,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
     _add_analyse(verb("analyse", _analyse, "what readers are good and bad at, with plots"))
     _add_explain(verb("explain", _explain, "what a reader attended to, as a page"))
+    _add_plot(verb("plot", _plot, "training curves of runs"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
     _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
@@ -366,6 +367,18 @@ def _explain(options: argparse.Namespace, rest: list[str]) -> None:
     passage = read_text(options.passage)
     reader = Reader.load(options.reader or BUNDLED)
     write_page(explain(reader, options.question, passage, options.top_k), options.output)
+    print(options.output)
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN_DIR")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
+
+
+def _plot(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.curves import plot_runs
+
+    plot_runs(options.runs, options.output)
     print(options.output)
 
 
