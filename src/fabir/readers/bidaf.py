@@ -157,10 +157,6 @@ def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
             margin=config.character_margin,
             dropout=config.dropout,
         )
-        # Small, as the default of the authors' program makes them: beside unit variance the words'
-        # vectors count for little at first, and words are learnt by heart.
-        table = characters.table.weight
-        nn.init.uniform_(table[1:], -(limit := (6 / sum(table.shape)) ** 0.5), limit)
     return Embedding(
         sizes,
         characters=characters,
