@@ -22,7 +22,6 @@ from fabir.reader import Reader
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms
 
-_WINDOW, _STRIDE = 400, 300
 _NO_ANSWER = "(no answer)"
 
 
@@ -62,10 +61,11 @@ def explain(reader: Reader, question: str, passage: str, top_k: int = 5) -> Expl
         raise InputError("the question is empty: ask something")
     if not tokens.words:
         raise InputError("the passage is empty: there is nothing to answer from")
-    reading = next(Predictor(reader).read_all([(question, passage)], top_k))
+    predictor = Predictor(reader)
+    reading = next(predictor.read_all([(question, passage)], top_k))
     best = reading.answers[0]
     begin, end = max(
-        windows(len(tokens.words), _WINDOW, _STRIDE),
+        windows(len(tokens.words), predictor.window, predictor.stride),
         key=lambda w: min(best.start - tokens.starts[w[0]], tokens.ends[w[1] - 1] - best.end),
     )
     forms = Forms(reader.vocabulary)
