@@ -57,6 +57,13 @@ def test_answers_are_those_of_the_reader_it_came_from(
         assert [a.score for a in found] == pytest.approx([a.score for a in expected], rel=1e-3)
 
 
+def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
+    small_reader("rnet").save(tmp_path / "reader")
+    with pytest.raises(InputError, match="kind rnet cannot be exported: it attends word by word"):
+        export(tmp_path / "reader", tmp_path / "exported")
+    assert not list((tmp_path / "exported").glob("*"))
+
+
 def test_batches_in_threads_answer_like_one_question_alone(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,8 +121,11 @@ def _write_graph(
             )
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
-    except Exception as error:  # whatever torch has to say about a network
-        reason = " ".join(str(error).split())[:300]
+    except Exception as error:  # whatever torch has to say about a network, the cause at its end
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        reason = " ".join(str(cause).split())[:300]
         raise InputError(f"a reader of kind {reader.name} cannot be exported: {reason}") from error
     model: Any = program.model_proto  # pyright: ignore[reportOptionalMemberAccess]
     fixed = [

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from fabir.layers.embedding import VocabularySizes
 from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, over_question
-from fabir.layers.recurrent import Bidirectional, Cell, reorder, reversed_order
+from fabir.layers.recurrent import Bidirectional, Cell
+from fabir.layers.recurrent_attention import RecurrentAttention
 from fabir.readers.bidaf import Bidaf, BidafConfig
 
 
@@ -76,62 +77,6 @@ class SelfAttentive(Fusion):
         """Shape: see `Fusion`."""
         attended = self.below(passage, question, passage_mask, question_mask)
         return self.itself(attended, passage_mask)
-
-
-class RecurrentAttention(Fusion):
-    """A GRU over the passage that attends to the question at each step (eq. 6), both ways.
-
-    Args:
-        dim: features of both texts
-        hidden: features of each direction
-        gated: a gate on what the GRU reads
-    """
-
-    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
-        super().__init__()
-        self.size = 2 * hidden
-        self.forwards = AttentiveGru(dim, hidden, gated)
-        self.backwards = AttentiveGru(dim, hidden, gated)
-
-    def forward(
-        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
-    ) -> Tensor:
-        """Shape: see `Fusion`; zeros at padding."""
-        order = reversed_order(passage_mask)
-        right = self.forwards(passage, question, question_mask)
-        left = self.backwards(reorder(passage, order), question, question_mask)
-        return torch.cat([right, reorder(left, order)], dim=2) * passage_mask
-
-
-class AttentiveGru(nn.Module):
-    """One direction: `v_t = GRU(v_(t-1), gate([p_t; att(question, [p_t; v_(t-1)])]))`.
-
-    Shape:
-        passage: [batch, passage, dim]
-        question: [batch, question, dim], its mask [batch, question, 1]
-        result: [batch, passage, hidden]
-    """
-
-    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
-        super().__init__()
-        self.words = nn.Linear(dim, hidden, bias=False)
-        self.passage = nn.Linear(dim, hidden, bias=False)
-        self.state = nn.Linear(hidden, hidden, bias=False)
-        self.v = nn.Linear(hidden, 1, bias=False)
-        self.gate = Gate(2 * dim) if gated else nn.Identity()
-        self.cell = nn.GRUCell(2 * dim, hidden)
-
-    def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
-        prepared, attending = self.words(question), self.passage(passage)
-        state = passage.new_zeros(passage.shape[0], self.cell.hidden_size)
-        states = []
-        for word, query in zip(passage.unbind(1), attending.unbind(1), strict=True):
-            together = prepared + (query + self.state(state))[:, None]
-            weights = over_question(self.v(together.tanh()).transpose(1, 2), question_mask)
-            gathered = torch.bmm(weights, question).squeeze(1)
-            state = self.cell(self.gate(torch.cat([word, gathered], dim=1)), state)
-            states.append(state)
-        return torch.stack(states, dim=1)
 
 
 class SelfAttention(nn.Module):

@@ -1,0 +1,65 @@
+"""R-Net's attention against the equations, word by word, and its gradient against differences."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from fabir.layers.recurrent_attention import AttentiveGru, RecurrentAttention
+
+DIM, HIDDEN = 4, 3
+LENGTHS = [(5, 3), (4, 2), (1, 1)]  # of passage and question
+
+
+def texts(longest: tuple[int, int] = (6, 4)) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Passages and questions with noise at the padding, and their masks."""
+    torch.manual_seed(0)
+    masks = [
+        torch.arange(longest[side])[None, :, None]
+        < torch.tensor([row[side] for row in LENGTHS])[:, None, None]
+        for side in (0, 1)
+    ]
+    passage, question = (torch.randn(len(LENGTHS), mask.shape[1], DIM) for mask in masks)
+    return passage, question, masks[0], masks[1]
+
+
+def one_way(layer: AttentiveGru, passage: list[Tensor], question: Tensor) -> list[Tensor]:
+    """Anderson 2019, eqs. 3 to 6, for one pair of texts without padding."""
+    state, states = torch.zeros(HIDDEN), []
+    for word in passage:
+        together = layer.words(question) + layer.passage(word) + layer.state(state)
+        weights = layer.v(together.tanh())[:, 0].softmax(0)
+        read = torch.cat([word, weights @ question])
+        if layer.gate is not None:
+            read = (layer.gate.linear.weight @ read).sigmoid() * read
+        state = layer.cell(read[None], state[None])[0]
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_values(gated: bool) -> None:
+    layer = RecurrentAttention(DIM, HIDDEN, gated)
+    passage, question, passage_mask, question_mask = texts()
+    result = layer(passage, question, passage_mask, question_mask)
+    assert result.shape == (len(LENGTHS), passage.shape[1], layer.size)
+    for row, (words, asked) in enumerate(LENGTHS):
+        read = list(passage[row, :words])
+        right = one_way(layer.forwards, read, question[row, :asked])
+        left = one_way(layer.backwards, read[::-1], question[row, :asked])[::-1]
+        expected = torch.cat([torch.stack(right), torch.stack(left)], dim=1)
+        torch.testing.assert_close(result[row, :words], expected, atol=1e-5, rtol=0)
+        assert not result[row, words:].any()
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_gradient(gated: bool) -> None:
+    layer = AttentiveGru(DIM, HIDDEN, gated).double()
+    passage, question, _, mask = texts((3, 3))
+    names = [name for name, _ in layer.named_parameters()]
+    inputs = [passage.double(), question.double(), *(p.detach() for p in layer.parameters())]
+
+    def run(passage: Tensor, question: Tensor, *weights: Tensor) -> Tensor:
+        given = dict(zip(names, weights, strict=True))
+        return torch.func.functional_call(layer, given, (passage, question, mask))
+
+    assert torch.autograd.gradcheck(run, [x.requires_grad_() for x in inputs])
