@@ -1,0 +1,151 @@
+"""Verbs: asking a reader, and measuring it."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fabir.errors import InputError
+from fabir.verbs import AddVerb, add_reader
+
+
+def add(verb: AddVerb) -> None:
+    _add_answer(verb("answer", _answer, "answer a question about a passage"))
+    _add_predict(verb("predict", _predict, "answer every question of a SQuAD file"))
+    _add_evaluate(verb("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
+    _add_analyse(verb("analyse", _analyse, "what readers are good and bad at, with plots"))
+    _add_explain(verb("explain", _explain, "what a reader attended to, as a page"))
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question")
+    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    add_reader(parser)
+    parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+
+
+def _answer(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import Predictor
+    from fabir.answer.show import show_json, show_text
+    from fabir.files import read_text
+
+    passage = read_text(options.passage)
+    if not options.question.strip():
+        raise InputError("the question is empty: ask something")
+    if not passage.strip():
+        raise InputError(f"the passage {options.passage} is empty: there is nothing to answer from")
+    predictor = Predictor.load(options.reader)
+    answers = predictor.answer(options.question, passage, options.top_k)
+    show = show_json if options.format == "json" else show_text
+    show(options.question, passage, answers)
+    if not answers:
+        print("the reader finds no answer in the passage", file=sys.stderr)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    add_reader(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="predictions.json")
+    parser.add_argument("--nbest", type=Path, metavar="FILE", help="the 20 best answers of each")
+    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+
+
+def _predict(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.files import read_dataset, write_predictions
+    from fabir.answer.predictor import Predictor
+    from fabir.data.squad import read_squad
+
+    data = read_squad(options.data, "keep")
+    top_k = 20 if options.nbest else 1
+    predictor = Predictor.load(options.reader)
+    found = dict(read_dataset(predictor, data, top_k))
+    threshold = predictor.reader.no_answer_threshold
+    write_predictions(found, threshold, options.output, options.nbest, options.na_prob)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--predictions", type=Path, metavar="FILE")
+    add_reader(what)  # pyright: ignore[reportArgumentType]
+    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="goes with --predictions")
+    parser.add_argument(
+        "--na-prob-thresh",
+        type=float,
+        metavar="P",
+        help="above this no-answer probability a prediction counts as no answer (default: the "
+        "reader's threshold, or 1)",
+    )
+
+
+def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.squad import read_squad
+    from fabir.evaluation.squad import evaluate, read_na_prob, read_predictions
+
+    if options.na_prob and not options.predictions:
+        raise InputError("--na-prob goes with --predictions")
+    data = read_squad(options.data, "keep")
+    threshold = options.na_prob_thresh
+    if options.predictions:
+        predicted = read_predictions(options.predictions)
+        na_prob = read_na_prob(options.na_prob) if options.na_prob else None
+        scores = evaluate(data, predicted, na_prob, 1.0 if threshold is None else threshold)
+    else:
+        from fabir.answer.predictor import Predictor
+        from fabir.evaluation.reader import evaluate_reader
+
+        scores = evaluate_reader(Predictor.load(options.reader), data, threshold)
+    print(json.dumps(scores, indent=1))
+
+
+def _add_analyse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json")
+    parser.add_argument(
+        "--reader",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="a reader's folder, may be given several times (default: the bundled one)",
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+
+
+def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.files import read_dataset
+    from fabir.answer.predictor import Predictor
+    from fabir.data.squad import read_squad
+    from fabir.evaluation.analysis import analyse
+    from fabir.evaluation.report import PAGE, write_report
+    from fabir.plots import check_plot
+
+    check_plot((options.output / PAGE).with_suffix(".png"))
+    data = read_squad(options.data, "keep")
+    found, thresholds = {}, {}
+    for folder in options.reader or [None]:
+        name = "bundled" if folder is None else folder.resolve().name
+        name = str(folder) if name in found else name
+        predictor = Predictor.load(folder)
+        found[name] = dict(read_dataset(predictor, data))
+        thresholds[name] = predictor.reader.no_answer_threshold
+    print(write_report(analyse(data, found, thresholds), options.output))
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question")
+    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    add_reader(parser)
+    parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")
+    parser.add_argument("--output", type=Path, required=True, metavar="PAGE.html")
+
+
+def _explain(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import BUNDLED
+    from fabir.explain.page import explain, write_page
+    from fabir.files import read_text
+    from fabir.reader import Reader
+
+    passage = read_text(options.passage)
+    reader = Reader.load(options.reader or BUNDLED)
+    write_page(explain(reader, options.question, passage, options.top_k), options.output)
+    print(options.output)

@@ -1,0 +1,84 @@
+"""Verbs: what readers learn from."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from fabir.verbs import AddVerb
+
+
+def add(verb: AddVerb) -> None:
+    _add_make_negatives(
+        verb("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
+    )
+    _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
+    _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
+
+
+def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--ratio", type=float, default=0.5, metavar="R", help="to an answerable question (0.5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.negatives import make_negatives
+    from fabir.data.squad import read_squad, write_squad
+
+    data = read_squad(options.data)
+    made = make_negatives(data, options.ratio, options.seed)
+    write_squad(made, options.output)
+    print(f"{len(made) - len(data)} unanswerable questions added to {len(data)}", file=sys.stderr)
+
+
+def _add_augment(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument(
+        "--models",
+        nargs=2,
+        metavar=("THERE", "BACK"),
+        help="translation models: folders or names on the Hugging Face hub",
+    )
+    how.add_argument(
+        "--command", metavar="CMD", help="a program that paraphrases stdin to stdout line by line"
+    )
+    parser.add_argument(
+        "--candidates", type=int, default=1, metavar="N", help="translations kept each way (1)"
+    )
+    parser.add_argument(
+        "--threshold", type=float, default=0.5, metavar="P", help="least score of an answer (0.5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _augment(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.augmentation import augment
+    from fabir.data.paraphrase import BackTranslation, Command
+    from fabir.data.squad import read_squad, write_squad
+
+    data = read_squad(options.data)
+    if options.command:
+        paraphraser = Command(options.command)
+    else:
+        paraphraser = BackTranslation(*options.models, candidates=options.candidates)
+    made = augment(data, paraphraser, threshold=options.threshold, seed=options.seed)
+    write_squad(made.data, options.output)
+    kept = f"{len(made.data)} of {len(data)} questions kept"
+    print(f"{kept}; {made.lost} answers were not found again", file=sys.stderr)
+
+
+def _add_download(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", choices=["squad", "glove"])
+    parser.add_argument("--to", type=Path, default=Path("data"), metavar="DIR")
+
+
+def _download(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.download import download
+
+    for path in download(options.name, options.to):
+        print(path)

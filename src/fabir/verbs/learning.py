@@ -1,0 +1,139 @@
+"""Verbs: training readers, and comparing them."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from fabir.errors import InputError
+from fabir.verbs import AddVerb
+
+
+def add(verb: AddVerb) -> None:
+    _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
+    _add_find_lr(verb("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
+    _add_plot(verb("plot", _plot, "training curves of runs"))
+    _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
+    _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
+
+
+def _add_learning(parser: argparse.ArgumentParser) -> None:
+    """What is trained, on what."""
+    parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
+    parser.add_argument(
+        "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
+    )
+    start = parser.add_mutually_exclusive_group(required=True)
+    start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
+    start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
+    parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    _add_learning(parser)
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="that train together (default: the fastest)"
+    )
+
+
+def _train(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.configuration import load_config
+    from fabir.training.run import train
+
+    train(
+        load_config(options.config, rest),
+        options.train,
+        options.dev,
+        options.output,
+        vectors_file=options.vectors,
+        start=options.start,
+        resume=options.resume,
+        processes=options.processes,
+        on_bad_answer=options.on_bad_answer,
+    )
+
+
+def _add_find_lr(parser: argparse.ArgumentParser) -> None:
+    _add_learning(parser)
+    parser.add_argument("--lowest", type=float, default=1e-6, metavar="RATE")
+    parser.add_argument("--highest", type=float, default=1.0, metavar="RATE")
+    parser.add_argument("--steps", type=int, default=200, metavar="N")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the loss at each rate")
+
+
+def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.plots import check_plot
+    from fabir.training.configuration import load_config
+    from fabir.training.finder import plot_sweep, sweep_files
+
+    if options.plot:
+        check_plot(options.plot)
+    sweep = sweep_files(
+        load_config(options.config, rest),
+        options.train,
+        vectors_file=options.vectors,
+        start=options.start,
+        on_bad_answer=options.on_bad_answer,
+        lowest=options.lowest,
+        highest=options.highest,
+        steps=options.steps,
+    )
+    if options.plot:
+        plot_sweep(sweep, options.plot)
+    print(f"a tenth of {sweep.lowest:.1e}, where the loss is lowest:", file=sys.stderr)
+    print(f"{sweep.suggestion:.1e}")
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN_DIR")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
+
+
+def _plot(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.curves import plot_runs
+
+    plot_runs(options.runs, options.output)
+    print(options.output)
+
+
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="a shipped study's name, or a .yaml file")
+    parser.add_argument("--budget", default="short", metavar="NAME", help="(default: short)")
+    parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="of each row (1)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="(default: runs/STUDY-BUDGET)")
+    parser.add_argument(
+        "--data", type=Path, default=Path("data"), metavar="DIR", help="the study's files (data)"
+    )
+    parser.add_argument("--train", type=Path, metavar="FILE", help="in place of the study's")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="in place of the study's")
+    parser.add_argument("--vectors", metavar="FILE", help="in place of the study's")
+
+
+def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.studies.runner import Data, reproduce
+    from fabir.studies.study import read_study
+
+    study = read_study(options.study)
+    data = Data(
+        options.train or options.data / study.train,
+        options.dev or options.data / study.dev,
+        options.vectors or options.data / study.vectors,
+    )
+    if options.seeds < 1:
+        raise InputError(f"--seeds must be at least 1, not {options.seeds}")
+    output = options.output or Path("runs") / f"{Path(options.study).stem}-{options.budget}"
+    print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
+
+
+def _add_readers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--detail", metavar="NAME", help="this one, component by component")
+
+
+def _readers(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.rows import describe, describe_all
+
+    for part in describe(options.detail) if options.detail else describe_all():
+        print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")

@@ -1,0 +1,48 @@
+"""Verbs: readers for elsewhere."""
+
+import argparse
+import json
+from pathlib import Path
+
+from fabir.verbs import AddVerb, add_reader
+
+
+def add(verb: AddVerb) -> None:
+    _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
+    _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
+
+
+def _add_compact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reader", type=Path, metavar="DIR", help="a reader's folder")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--words", type=int, default=150_000, metavar="N", help="words to keep (default 150000)"
+    )
+
+
+def _compact(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.export.compact import compact
+
+    size = compact(options.reader, options.output, options.words)
+    print(f"{options.output}: {size / 2**20:.1f} MiB")
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    add_reader(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--format", choices=["onnx"], default="onnx")
+    parser.add_argument("--quantise", choices=["int8"], help="weights of linear maps in 8 bits")
+    parser.add_argument(
+        "--data", type=Path, metavar="DATA.json", help="measure EM and F1 before and after"
+    )
+
+
+def _export(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import BUNDLED
+    from fabir.data.squad import read_squad
+    from fabir.export.onnx import export
+
+    data = read_squad(options.data, "keep") if options.data else None
+    quantise = options.quantise == "int8"
+    report = export(options.reader or BUNDLED, options.output, quantise=quantise, data=data)
+    print(json.dumps(report, indent=1))
