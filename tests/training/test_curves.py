@@ -13,6 +13,7 @@ pytest.importorskip("matplotlib")
 
 def write_run(folder: Path, f1: float) -> Path:
     folder.mkdir()
+    log_metrics(folder, step=1, epoch=0.2, loss=9.0)  # without scores
     for epoch in (1, 2, 3):
         log_metrics(folder, step=epoch * 5, epoch=epoch, loss=5 / epoch, f1=f1 + epoch, exact=f1)
     return folder

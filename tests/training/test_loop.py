@@ -60,6 +60,10 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
+def evaluations(folder: Path) -> list[dict[str, Any]]:
+    return [line for line in metrics(folder) if "f1" in line]
+
+
 def assert_same_run(folder: Path, unbroken: Path) -> None:
     """Every bit of network, average, moments and best weights; metrics but for the time."""
     for name in ("training.safetensors", "network.safetensors", "words.safetensors"):
@@ -83,11 +87,12 @@ def test_training_learns_and_leaves_a_reader(
     best = train_tiny(files, output, config)
     assert len(losses) == epochs * PER_EPOCH
     assert np.mean(losses[-8:]) < 0.5 * np.mean(losses[:8])
-    lines = metrics(output)
+    logged = metrics(output)
+    assert [line["loss"] for line in logged] == losses  # fewer steps than lines
+    lines = evaluations(output)
     assert [line["step"] for line in lines] == list(range(4, epochs * 4 + 1, 4))
     assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1"}
     assert best == max(line["f1"] for line in lines) > lines[0]["f1"]
-    assert lines[-1]["loss"] == losses[-1]
     # The folder answers as well as the best evaluation said.
     predictor = Predictor.load(output)
     dev = read_squad(files.dev)
@@ -101,6 +106,17 @@ def test_training_learns_and_leaves_a_reader(
         "training.safetensors",
         "metrics.jsonl",
     }
+
+
+def test_losses_between_two_lines_are_averaged(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float]
+) -> None:
+    monkeypatch.setattr("fabir.training.loop._LOGGED", 4)
+    train_tiny(files, tmp_path, run_config(epochs=2, evaluations=0))  # 8 steps
+    lines = metrics(tmp_path)
+    assert [line["step"] for line in lines] == [2, 4, 6, 8]
+    assert [line["loss"] for line in lines] == [sum(losses[i : i + 2]) / 2 for i in (0, 2, 4, 6)]
+    assert ["f1" in line for line in lines] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +165,7 @@ def test_a_finished_run_is_resumed_to_the_same_end(
 def test_more_epochs_can_be_added(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path, run_config(epochs=1))
     train_tiny(files, tmp_path, run_config(epochs=3), resume=True)
-    assert [line["step"] for line in metrics(tmp_path)] == [4, 8, 12]
+    assert [line["step"] for line in evaluations(tmp_path)] == [4, 8, 12]
 
 
 def test_other_batches_cannot_be_resumed(files: Files, tmp_path: Path) -> None:
@@ -228,25 +244,23 @@ def test_patience_stops_a_run_that_gets_no_better(
 ) -> None:
     scripted(monkeypatch, [10.0, 30.0, 20.0, 30.0, 40.0])
     assert train_tiny(files, tmp_path, run_config(epochs=50, patience=2)) == 30
-    assert [line["f1"] for line in metrics(tmp_path)] == [10, 30, 20, 30]
+    assert [line["f1"] for line in evaluations(tmp_path)] == [10, 30, 20, 30]
     # It has stopped for good, unless it is given more patience.
     train_tiny(files, tmp_path, run_config(epochs=50, patience=2), resume=True)
-    assert len(metrics(tmp_path)) == 4
+    assert len(evaluations(tmp_path)) == 4
 
 
-@pytest.mark.parametrize(
-    ("evaluations", "steps"), [(1, [4, 8]), (2, [2, 4, 6, 8]), (9, [*range(1, 9)])]
-)
+@pytest.mark.parametrize(("times", "steps"), [(1, [4, 8]), (2, [2, 4, 6, 8]), (9, [*range(1, 9)])])
 def test_evaluations_come_as_often_as_asked(
     files: Files,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    evaluations: int,
+    times: int,
     steps: list[int],
 ) -> None:
     scripted(monkeypatch, [float(number) for number in range(9)])
-    train_tiny(files, tmp_path, run_config(epochs=2, evaluations=evaluations))
-    assert [line["step"] for line in metrics(tmp_path)] == steps
+    train_tiny(files, tmp_path, run_config(epochs=2, evaluations=times))
+    assert [line["step"] for line in evaluations(tmp_path)] == steps
 
 
 def test_questions_without_an_answer_and_long_texts_are_left_out(tmp_path: Path) -> None:
@@ -344,7 +358,8 @@ def test_two_processes_make_the_losses_of_one(
     assert processes == 2
     assert len(found) == 3 * 3
     assert found == pytest.approx(losses, rel=1e-5)
-    for first, second in zip(metrics(tmp_path / "one"), metrics(tmp_path / "two"), strict=True):
+    runs = (evaluations(tmp_path / name) for name in ("one", "two"))
+    for first, second in zip(*runs, strict=True):
         assert (first["f1"], first["exact"]) == (second["f1"], second["exact"])
 
 

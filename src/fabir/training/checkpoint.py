@@ -24,6 +24,8 @@ class Progress:
     seconds: float = 0.0  # spent on steps, over all starts
     best_f1: float = -1.0
     stale: int = 0  # evaluations since the best one
+    losses: float = 0.0  # the sum of those not logged yet
+    logged: int = 0  # the last step with a line among the metrics
     settings: str = ""  # digest of what the run depends on; a resumed run must have the same
 
 

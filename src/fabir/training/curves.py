@@ -9,11 +9,11 @@ from fabir.files import open_text
 from fabir.plots import COLOURS, MARKERS, new_figure, save
 from fabir.training.metrics import FILE
 
-_PANELS = {"loss": "training loss of a batch", "f1": "F1 on dev, %", "exact": "EM on dev, %"}
+_PANELS = {"loss": "mean training loss", "f1": "F1 on dev, %", "exact": "EM on dev, %"}
 
 
 def plot_runs(folders: Sequence[Path], path: Path) -> None:
-    """Draw the loss, F1 and EM of every evaluation against epochs, a line for each run.
+    """Draw the loss, and F1 and EM where they were measured, against epochs, a line for each run.
 
     Raises:
         InputError: a folder without metrics, a damaged line, or as `fabir.plots.save`.
@@ -22,10 +22,11 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
     figure = new_figure(8, 9)
     for axes, (key, name) in zip(figure.subplots(3, 1, sharex=True), _PANELS.items(), strict=True):
         for number, (run, lines) in enumerate(runs.items()):
+            measured = [line for line in lines if key in line]
             axes.plot(
-                [line["epoch"] for line in lines],
-                [line[key] for line in lines],
-                marker=MARKERS[number % len(MARKERS)],
+                [line["epoch"] for line in measured],
+                [line[key] for line in measured],
+                marker=MARKERS[number % len(MARKERS)] if key != "loss" else None,
                 color=COLOURS[number % len(COLOURS)],
                 label=run,
             )
@@ -42,8 +43,8 @@ def _read(folder: Path) -> list[dict[str, float]]:
         lines = file.read().splitlines()
     try:
         measured = [json.loads(line) for line in lines]
-        if all(line.keys() >= {"epoch", *_PANELS} for line in measured) and measured:
+        if all(line.keys() >= {"epoch", "loss"} for line in measured) and measured:
             return measured
     except (ValueError, AttributeError):
         pass
-    raise InputError(f"{path}: not the metrics of a run that was evaluated at least once")
+    raise InputError(f"{path}: not the metrics of a run")

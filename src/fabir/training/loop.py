@@ -27,6 +27,7 @@ from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import make_optimisers, memory, remember
 
+_LOGGED = 200  # lines that the loss of a run has among its metrics, evaluations apart
 _MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
 
 
@@ -84,8 +85,11 @@ class Trainer:
                 loss = self.step()
                 self.progress.seconds += time.monotonic() - started
                 show(self._line(loss))
+                self.progress.losses += loss
                 if self._evaluation_due():
-                    self._evaluate(loss)
+                    self._evaluate()
+                elif self.progress.step - self.progress.logged >= self.total / _LOGGED:
+                    self._log()
                 if time.monotonic() - saved > 60 * self.config.checkpoint_minutes:
                     self._save()
                     saved = time.monotonic()
@@ -188,7 +192,7 @@ class Trainer:
             due = times == 1 and self.progress.batch == 0
         return due or self.progress.step == self.total
 
-    def _evaluate(self, loss: float) -> None:
+    def _evaluate(self) -> None:
         with self._averaged():
             scores = self._scores()
             progress = self.progress
@@ -198,6 +202,14 @@ class Trainer:
                     self.reader.save_weights(self.output)
             else:
                 progress.stale += 1
+        self._log(exact=scores["exact"], f1=scores["f1"])
+        self._save()
+
+    def _log(self, **scores: float) -> None:
+        """A line of metrics: the mean loss since the last one, and scores if they were measured."""
+        progress = self.progress
+        loss = progress.losses / (progress.step - progress.logged)
+        progress.losses, progress.logged = 0.0, progress.step
         if self.main:
             log_metrics(
                 self.output,
@@ -205,10 +217,8 @@ class Trainer:
                 seconds=round(progress.seconds, 1),
                 epoch=round(progress.step / self.per_epoch, 3),
                 loss=loss,
-                exact=scores["exact"],
-                f1=scores["f1"],
+                **scores,
             )
-        self._save()
 
     def _scores(self) -> dict[str, float | int]:
         """F1 and EM on the dev set; every process answers its share.

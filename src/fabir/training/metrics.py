@@ -1,5 +1,5 @@
-"""`metrics.jsonl` in a run's folder: a line for each evaluation. What is measured is not decided
-here."""
+"""`metrics.jsonl` in a run's folder: a line for each evaluation, and some between with the loss.
+What is measured is not decided here."""
 
 import json
 from pathlib import Path
