@@ -11,7 +11,7 @@ from fabir.verbs import AddVerb
 def add(verb: AddVerb) -> None:
     _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
     _add_find_lr(verb("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
-    _add_plot(verb("plot", _plot, "training curves of runs"))
+    _add_plot(verb("plot", _plot, "training curves of runs, or the attention of positions"))
     _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
     _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
 
@@ -87,14 +87,24 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN_DIR")
+    parser.add_argument("runs", type=Path, nargs="*", metavar="RUN_DIR")
+    parser.add_argument(
+        "--positions", action="store_true", help="the position encoding's attention instead"
+    )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
 
 
 def _plot(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.training.curves import plot_runs
+    if bool(options.runs) == options.positions:
+        raise InputError("name the folders of runs, or give --positions")
+    if options.positions:
+        from fabir.explain.positions import plot_positions
 
-    plot_runs(options.runs, options.output)
+        plot_positions(options.output)
+    else:
+        from fabir.training.curves import plot_runs
+
+        plot_runs(options.runs, options.output)
     print(options.output)
 
 
