@@ -148,6 +148,42 @@ def test_predict_refuses_data_and_writes_nothing(
     assert not output.exists()
 
 
+def test_predict_rows(
+    capsys: pytest.CaptureFixture[str], reader: Path, files: Files, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    asked = {"question": "What pulls?", "context": PASSAGE}
+    rows.write_text("".join(json.dumps(row) + "\n" for row in (asked, {}, asked)))
+    output = tmp_path / "answers.jsonl"
+    options = ("predict", rows, "--reader", reader, "--output")
+    line = refused(capsys, *options, output)
+    assert 'row 2, field "question": missing' in line
+    assert "--on-bad-row skip" in line
+    main([str(word) for word in (*options, output, "--on-bad-row", "skip", "--resume")])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "2 rows answered, 1 bad rows skipped" in err
+    answers = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [answer["id"] for answer in answers] == ["1", "3"]
+    assert "official predictions" in refused(capsys, *options, output, "--nbest", tmp_path / "x")
+    assert "are for rows" in refused(capsys, *options, tmp_path / "x.json", "--resume")
+
+
+def test_convert_then_evaluate(
+    capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
+) -> None:
+    table, output = tmp_path / "table.csv", tmp_path / "squad.json"
+    table.write_text('question,passage,answer\nWhat falls?,"Rain, rain.",RAIN\nWho?,Rain.,\n')
+    main(["convert", str(table), "--output", str(output)])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "row 1: 'RAIN' is 'Rain' in the passage" in err
+    assert "2 questions about 2 passages, 1 of them unanswerable" in err
+    assert json.loads(run(capsys, "evaluate", output, "--reader", reader))["total"] == 2
+    table.write_text("question,passage\nWhat?,Rain.\n")
+    assert 'field "answer": missing' in refused(capsys, "convert", table, "--output", output)
+
+
 def test_evaluate_wants_na_prob_with_predictions(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
+    from fabir.answer.pipeline import pipeline
     from fabir.answer.predictor import Answer, Predictor
+    from fabir.bulk.run import answer_rows
     from fabir.data.squad import Dataset, read_squad, write_squad
     from fabir.errors import InputError
     from fabir.evaluation.squad import evaluate
@@ -28,7 +30,9 @@ _WHERE = {
     "Predictor": "fabir.answer.predictor",
     "Reader": "fabir.reader",
     "Tokens": "fabir.text.tokens",
+    "answer_rows": "fabir.bulk.run",
     "evaluate": "fabir.evaluation.squad",
+    "pipeline": "fabir.answer.pipeline",
     "read_squad": "fabir.data.squad",
     "tokenise": "fabir.text.tokens",
     "write_squad": "fabir.data.squad",
@@ -41,7 +45,9 @@ __all__ = [
     "Predictor",
     "Reader",
     "Tokens",
+    "answer_rows",
     "evaluate",
+    "pipeline",
     "read_squad",
     "tokenise",
     "write_squad",

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from fabir import __version__
 from fabir.errors import InputError
-from fabir.verbs import answering, data, learning, shipping
+from fabir.verbs import answering, data, learning, searching, serving, shipping
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,6 +52,6 @@ def _build_parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    for group in (answering, learning, data, shipping):
+    for group in (answering, searching, learning, data, shipping, serving):
         group.add(verb)
     return parser

@@ -1,7 +1,6 @@
 """Reading plain or gzipped text, and writing files so that a crash never leaves half of one."""
 
 import gzip
-import io
 import json
 import os
 import sys
@@ -16,8 +15,12 @@ from fabir.errors import InputError
 _PARTIAL = ".partial"
 
 
-def open_text(path: str | Path) -> IO[str]:
+def open_text(
+    path: str | Path, *, errors: str | None = None, newline: str | None = None
+) -> IO[str]:
     """Open a UTF-8 text file for reading; `.gz` is decompressed on the way.
+
+    `errors` and `newline` are those of Python's `open`.
 
     Raises:
         InputError: the file is missing, a folder, or not readable.
@@ -25,8 +28,8 @@ def open_text(path: str | Path) -> IO[str]:
     path = Path(path)
     try:
         if path.suffix == ".gz":
-            return io.TextIOWrapper(gzip.open(path, "rb"), encoding="utf-8")
-        return open(path, encoding="utf-8")
+            return gzip.open(path, "rt", encoding="utf-8", errors=errors, newline=newline)
+        return open(path, encoding="utf-8", errors=errors, newline=newline)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 

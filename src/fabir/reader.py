@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from fabir.folder import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    find_reader,
     read_settings,
     read_vocabulary,
 )
@@ -162,10 +164,12 @@ class Reader:
     def load(cls, folder: str | Path) -> "Reader":
         """Read a folder written by `save` or by training; the network is in evaluation mode.
 
+        In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub.
+
         Raises:
             InputError: a file is missing, damaged or of another version.
         """
-        folder = Path(folder)
+        folder = find_reader(folder)
         settings = read_settings(folder)
         vocabulary = read_vocabulary(folder)
         rows = _read_rows(folder / WORDS)
@@ -186,6 +190,25 @@ class Reader:
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
         reader.network.eval()
         return reader
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> "Reader":
+        """As `load`, under the name that others use; `revision` is one of the hub's."""
+        return cls.load(find_reader(name, revision))
+
+    save_pretrained = save
+
+    def push_to_hub(self, name: str, *, private: bool = False, token: str | None = None) -> str:
+        """Upload to the Hugging Face hub as `name`, "owner/name"; returns its address.
+
+        Raises:
+            InputError: huggingface_hub is missing, or the hub refuses.
+        """
+        from fabir.hub import push
+
+        with TemporaryDirectory() as folder:
+            self.save(folder)
+            return push(folder, name, private=private, token=token)
 
 
 def _quantised(rows: Tensor) -> dict[str, Tensor]:

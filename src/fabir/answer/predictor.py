@@ -16,11 +16,11 @@ from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
 from fabir.data.batches import Batch, Steps, collate, round_up
 from fabir.errors import InputError
-from fabir.folder import NETWORK
+from fabir.folder import BUNDLED as BUNDLED
+from fabir.folder import NETWORK, find_reader
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms, Vocabulary
 
-BUNDLED = Path(__file__).parent.parent / "pretrained"
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
 
@@ -125,9 +125,20 @@ class Predictor:
     def load(cls, folder: str | Path | None = None, **options: int) -> "Predictor":
         """The reader in `folder`, or the one that comes with fabir.
 
-        One that was exported is answered from without torch.
+        In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub. One that
+        was exported is answered from without torch.
         """
-        folder = Path(folder or BUNDLED)
+        return cls._in(find_reader(folder), options)
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | Path, *, revision: str | None = None, **options: int
+    ) -> "Predictor":
+        """As `load`, under the name that others use; `revision` is one of the hub's."""
+        return cls._in(find_reader(name, revision), options)
+
+    @classmethod
+    def _in(cls, folder: Path, options: dict[str, int]) -> "Predictor":
         if (folder / NETWORK).exists():
             from fabir.onnx_reader import OnnxReader as Kind
         else:
@@ -179,6 +190,11 @@ class Predictor:
             first += done
         for passage, results in zip(passages, found, strict=True):
             yield _merge(passage, results, top_k)
+
+    def forget(self) -> None:
+        """Give back the memory of texts seen so far; answers do not change by that."""
+        self._forms = Forms(self.reader.vocabulary)
+        self._parts.cache_clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
         asked = tokenise(question).words

@@ -12,6 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from fabir.data.hugging_face import read_as_squad
+from fabir.data.tables import table_kind
 from fabir.errors import InputError
 from fabir.files import open_text, replacing
 
@@ -79,7 +81,8 @@ class Dataset:
 
 
 def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Dataset:
-    """Read a SQuAD 1.1 or 2.0 file, plain or `.gz`.
+    """Read a SQuAD 1.1 or 2.0 file, plain or `.gz`; or rows in Hugging Face's schema, as .jsonl,
+    .csv or .parquet.
 
     A question may lack `answers` (data to predict on). A file with an `is_impossible` field counts
     as version 2.0 whatever it calls itself. For an answer that is blank or not found at its offset,
@@ -94,7 +97,8 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
     if on_bad_answer not in get_args(OnBadAnswer):
         choices = ", ".join(get_args(OnBadAnswer))
         raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
-    return _Parser(path, on_bad_answer).dataset(read_json(path))
+    document = read_as_squad(path) if table_kind(path) else read_json(path)
+    return _Parser(path, on_bad_answer).dataset(document)
 
 
 def joined(datasets: Sequence[Dataset]) -> Dataset:

@@ -44,14 +44,39 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json")
+    parser.add_argument(
+        "data", type=Path, metavar="DATA", help="a SQuAD file, or rows: .jsonl, .csv or .parquet"
+    )
     add_reader(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="predictions.json")
-    parser.add_argument("--nbest", type=Path, metavar="FILE", help="the 20 best answers of each")
-    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a .jsonl, .csv or .parquet gets a row a question, others the official predictions",
+    )
+    official = parser.add_argument_group("official predictions")
+    official.add_argument("--nbest", type=Path, metavar="FILE", help="the 20 best answers of each")
+    official.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+    rows = parser.add_argument_group("rows")
+    rows.add_argument("--resume", action="store_true", help="go on with an unfinished file")
+    rows.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
+    rows.add_argument(
+        "--engine", choices=["local", "ray"], default="local", help="ray: on all of a cluster"
+    )
 
 
 def _predict(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.tables import table_kind
+
+    if table_kind(options.output):
+        _predict_rows(options)
+        return
+    if options.resume or options.on_bad_row != "error" or options.engine != "local":
+        raise InputError(
+            "--resume, --on-bad-row and --engine are for rows: name an --output that ends in "
+            ".jsonl, .csv or .parquet"
+        )
     from fabir.answer.files import read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
@@ -62,6 +87,23 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     found = dict(read_dataset(predictor, data, top_k))
     threshold = predictor.reader.no_answer_threshold
     write_predictions(found, threshold, options.output, options.nbest, options.na_prob)
+
+
+def _predict_rows(options: argparse.Namespace) -> None:
+    from fabir.bulk.run import answer_rows
+
+    if options.nbest or options.na_prob:
+        raise InputError("--nbest and --na-prob go with official predictions: an --output of .json")
+    done = answer_rows(
+        options.data,
+        options.output,
+        options.reader,
+        engine=options.engine,
+        resume=options.resume,
+        on_bad_row=options.on_bad_row,
+    )
+    skipped = f", {done.bad} bad rows skipped" if done.bad else ""
+    print(f"{done.rows} rows answered{skipped}", file=sys.stderr)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:

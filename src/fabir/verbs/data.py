@@ -8,11 +8,37 @@ from fabir.verbs import AddVerb
 
 
 def add(verb: AddVerb) -> None:
+    _add_convert(verb("convert", _convert, "SQuAD data from a table of questions and answers"))
     _add_make_negatives(
         verb("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
     )
     _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
     _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data",
+        type=Path,
+        metavar="TABLE",
+        help=".csv, .jsonl or .parquet: question, passage, answer",
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--separator", default="|", metavar="TEXT", help="between the answers of a question (|)"
+    )
+    parser.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
+
+
+def _convert(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.convert import convert
+    from fabir.data.squad import write_squad
+
+    made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
+    write_squad(made.data, options.output)
+    for line in made.notes:
+        print(line, file=sys.stderr)
+    print(made.summary, file=sys.stderr)
 
 
 def _add_make_negatives(parser: argparse.ArgumentParser) -> None:

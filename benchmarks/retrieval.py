@@ -1,0 +1,197 @@
+"""How good and how fast answers from a collection are, when nobody says where they stand.
+
+    python benchmarks/retrieval.py --dev dev-v1.1.json [--train train-v1.1.json] \
+        [--questions N] [--rounds N] [--reader DIR] [--copies N] [--output FILE]
+
+The collections are the passages of the dev file and, with `--train`, those of both files, each a
+document with its article's title. Every dev question is asked without its passage. Recall: whether
+the passage that it was asked about is among the first k. EM and F1: of the best answer when k
+passages are read, for `--questions` spread over the file. Speed: a warm `Asker.ask` for `--rounds`
+of them. `--copies` indexes the largest collection that many times over and says how long that takes
+and with how much memory, in a process of its own. Prints Markdown; `--output FILE.json` writes the
+same as JSON, and FILE.md. Nothing is tuned here: the weights in `fabir.search` come from questions
+of the train file.
+"""
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fabir import Predictor, __version__, read_squad
+from fabir.data.squad import Passage
+from fabir.evaluation.squad import exact_match, f1
+from fabir.progress import track
+from fabir.search.asker import Asker, merge
+from fabir.search.index import Index
+
+KS = 1, 5, 10, 50
+
+
+class Asked(NamedTuple):
+    """A question, the text of its passage, and its reference answers."""
+
+    text: str
+    passage: str
+    answers: list[str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--dev", type=Path, required=True)
+    parser.add_argument("--train", type=Path)
+    parser.add_argument("--questions", type=int, default=0, help="for EM and F1 (0: all)")
+    parser.add_argument("--rounds", type=int, default=100, help="questions that are timed")
+    parser.add_argument("--reader", type=Path, metavar="DIR")
+    parser.add_argument("--copies", type=int, default=0)
+    parser.add_argument("--output", type=Path, metavar="FILE.json")
+    options = parser.parse_args()
+    dev = read_squad(options.dev, "keep")
+    asked = [
+        Asked(question.text, passage.text, [answer.text for answer in question.answers])
+        for passage, question in dev.questions
+    ]
+    collections = {"dev": list(dev.passages)}
+    if options.train:
+        more = read_squad(options.train, "keep").passages
+        collections["train and dev"] = [*dev.passages, *more]
+    predictor = Predictor.load(options.reader)
+    report: dict[str, Any] = {"fabir": __version__, "processors": multiprocessing.cpu_count()}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        report["collections"] = [
+            {"name": name} | measure(passages, asked, predictor, folder, options)
+            for name, passages in collections.items()
+        ]
+        if options.copies:
+            largest = max(collections.values(), key=len)
+            report["indexing"] = measure_indexing(largest, folder, options.copies)
+    text = render(report)
+    print(text)
+    if options.output:
+        options.output.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+        options.output.with_suffix(".md").write_text(text + "\n", "utf-8")
+
+
+def measure(
+    passages: list[Passage],
+    asked: list[Asked],
+    predictor: Predictor,
+    folder: Path,
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    write_passages(passages, folder / "passages.jsonl")
+    index = Index.build([folder / "passages.jsonl"], folder / "index", size=10**6)
+    some = asked[:: max(1, len(asked) // options.questions)] if options.questions else asked
+    timed = asked[:: max(1, len(asked) // options.rounds)][: options.rounds]
+    return {
+        "passages": len(index),
+        **recall(index, asked),
+        "questions read": len(some),
+        "quality": quality(index, some, predictor),
+        "speed": {k: speed(Asker(index, predictor, passages=k), timed) for k in KS},
+    }
+
+
+def write_passages(passages: Iterable[Passage], path: Path) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        for passage in passages:
+            file.write(json.dumps({"text": passage.text, "title": passage.title}) + "\n")
+
+
+def recall(index: Index, asked: list[Asked]) -> dict[str, Any]:
+    """The share of questions with their passage among the first k, and a search's median time."""
+    found = dict.fromkeys(KS, 0)
+    times = []
+    for question in track(asked, "searching", len(asked)):
+        began = time.perf_counter()
+        passages = index.search(question.text, max(KS))
+        times.append(time.perf_counter() - began)
+        texts = [passage.text for passage in passages]
+        for k in KS:
+            found[k] += question.passage.strip() in texts[:k]
+    shares = {k: 100 * count / len(asked) for k, count in found.items()}
+    return {"recall": shares, "search, ms, median": 1e3 * statistics.median(times)}
+
+
+def quality(index: Index, asked: list[Asked], predictor: Predictor) -> dict[int, dict[str, float]]:
+    """EM and F1 of the best answer for each k; the passages are read once."""
+    totals = {k: [0.0, 0.0] for k in KS}
+    threshold = predictor.reader.no_answer_threshold
+    for question in track(asked, "reading", len(asked)):
+        passages = index.search(question.text, max(KS))
+        readings = list(predictor.read_all((question.text, passage.text) for passage in passages))
+        for k in KS:
+            best = merge(list(zip(passages, readings, strict=True))[:k], threshold)
+            text = best[0][2].text if best else ""
+            totals[k][0] += exact_match(text, question.answers)
+            totals[k][1] += f1(text, question.answers)
+    return {
+        k: {"EM": 100 * em / len(asked), "F1": 100 * total / len(asked)}
+        for k, (em, total) in totals.items()
+    }
+
+
+def speed(asker: Asker, asked: list[Asked]) -> dict[str, float]:
+    """Milliseconds a question, from text to answers, one after another."""
+    for question in asked[:10]:
+        asker.ask(question.text)
+    times = []
+    for question in asked:
+        began = time.perf_counter()
+        asker.ask(question.text)
+        times.append(time.perf_counter() - began)
+    return {"ms, median": 1e3 * statistics.median(times), "questions/s": len(times) / sum(times)}
+
+
+def measure_indexing(passages: list[Passage], folder: Path, copies: int) -> dict[str, Any]:
+    write_passages((passage for _ in range(copies) for passage in passages), folder / "many.jsonl")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(index_anew, (folder,))
+
+
+def index_anew(folder: Path) -> dict[str, Any]:
+    began = time.perf_counter()
+    Index.build([folder / "many.jsonl"], folder / "many", size=10**6)
+    built = time.perf_counter()
+    index = Index.open(folder / "many")
+    opened = time.perf_counter()
+    status = Path("/proc/self/status").read_text()  # getrusage remembers the parent's peak too
+    return {
+        "passages": len(index),
+        "seconds": built - began,
+        "memory, MB": int(status.partition("VmHWM:")[2].split()[0]) / 1024,
+        "opening, ms": 1e3 * (opened - built),
+    }
+
+
+def render(report: dict[str, Any]) -> str:
+    """Markdown tables."""
+    lines = [f"fabir {report['fabir']}, {report['processors']} processors"]
+    for each in report["collections"]:
+        lines += [
+            "",
+            f"{each['passages']:,} passages of {each['name']}; EM and F1 of "
+            f"{each['questions read']:,} questions; a search takes "
+            f"{each['search, ms, median']:.1f} ms",
+            "",
+            "| passages | recall, % | EM | F1 | ms, median | questions/s |",
+            "|---|---|---|---|---|---|",
+        ]
+        for k in KS:
+            read, took = each["quality"][k], each["speed"][k]
+            cells = each["recall"][k], read["EM"], read["F1"], *took.values()
+            lines.append(f"| {k} | {' | '.join(f'{cell:.1f}' for cell in cells)} |")
+    if "indexing" in report:
+        facts = (f"{name} {value:,.0f}" for name, value in report["indexing"].items())
+        lines += ["", "Indexing: " + ", ".join(facts)]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

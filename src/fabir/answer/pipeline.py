@@ -1,0 +1,185 @@
+"""What code written for the question-answering pipeline of Hugging Face's transformers 4 calls.
+
+Arguments and results are those of that pipeline; how answers are found is the `Predictor`'s.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import GeneratorType
+from typing import Any
+
+from fabir.answer.predictor import Answer, Predictor, Reading, Trained
+from fabir.errors import InputError
+
+Example = tuple[str, str]  # question and context
+
+_SIZES = "doc_stride", "max_answer_len", "max_seq_len"  # of the options, those in words
+# Without a meaning here: questions are read whole, and answers are whole words in any case.
+_IDLE = "padding", "max_question_len", "align_to_words", "batch_size", "num_workers"
+_OPTIONS = {"top_k", "topk", "handle_impossible_answer", *_SIZES, *_IDLE}
+
+
+def pipeline(
+    task: str = "question-answering",
+    model: "str | Path | Trained | Predictor | None" = None,
+    *,
+    tokenizer: Any = None,
+    device: Any = None,
+    framework: Any = None,
+    revision: str | None = None,
+    **options: Any,
+) -> "QuestionAnsweringPipeline":
+    """A question-answering pipeline: a changed import is all that old code needs.
+
+    Args:
+        task: "question-answering" is the only one
+        model: a reader's folder or name on the hub, a reader, or a Predictor; the bundled one if
+            None
+        tokenizer, device, framework: not looked at
+        revision: of a reader on the hub
+        options: of every call that does not say otherwise, see `QuestionAnsweringPipeline`
+
+    Raises:
+        InputError: another task, or no such reader.
+    """
+    if task not in ("question-answering", "extractive-question-answering"):
+        raise InputError(f"fabir's pipeline does question-answering, not {task!r}")
+    if model is None or isinstance(model, str | Path):
+        model = Predictor.from_pretrained(model or "bundled", revision=revision)
+    predictor = model if isinstance(model, Predictor) else Predictor(model)
+    return QuestionAnsweringPipeline(predictor, **options)
+
+
+class QuestionAnsweringPipeline:
+    """Answers with dicts of `score`, `start`, `end` and `answer`.
+
+    A question has one dict where there is one answer, as with `top_k=1`, else a list. One question
+    gives just that, also in a list of its own; several give a list, a generator gives a generator.
+
+    Options of a call, or of all calls:
+        top_k: answers at most, which do not overlap (1)
+        handle_impossible_answer: may the answer be empty? Its score is then that of no answer, 0
+            from a reader that was not trained to say so (False)
+        max_answer_len: words of an answer at most (15)
+        max_seq_len: words of a context that are read at once (400)
+        doc_stride: words that two such windows share (a quarter)
+        padding, max_question_len, align_to_words, batch_size, num_workers: not looked at
+    """
+
+    task = "question-answering"
+
+    def __init__(self, predictor: Predictor, **options: Any) -> None:
+        self.predictor = predictor
+        self._options = _checked(options)
+        self._resized = lru_cache(maxsize=4)(self._resize)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Answer `question=` from `context=`, texts or lists; or dicts or objects that have both,
+        as arguments, as one list, or as `data=` or `X=`.
+
+        Raises:
+            ValueError, KeyError: arguments that make no questions, or options that do not fit.
+        """
+        options = self._options | _checked({k: named.pop(k) for k in _OPTIONS & named.keys()})
+        given = _given(arguments, named)
+        if isinstance(given, GeneratorType):
+            return self._answers(given, **options)
+        results = list(self._answers(given, **options))
+        return results[0] if len(results) == 1 else results
+
+    def _answers(
+        self,
+        given: Iterable[Any],
+        top_k: int = 1,
+        handle_impossible_answer: bool = False,
+        **sizes: int,
+    ) -> Iterator[Any]:
+        predictor = self._resized(**sizes) if sizes else self.predictor
+        for reading in predictor.read_all(map(_example, given), top_k):
+            found = list(reading.answers)
+            if handle_impossible_answer:
+                found.append(Answer("", 0, 0, self._no_answer_score(reading)))
+                found = sorted(found, key=lambda answer: -answer.score)[:top_k]
+            results = [
+                {"score": a.score, "start": a.start, "end": a.end, "answer": a.text} for a in found
+            ]
+            yield results[0] if len(results) == 1 else results
+
+    def _no_answer_score(self, reading: Reading) -> float:
+        """The probability of no answer among all spans, by its odds against the best one."""
+        if not reading.answers:
+            return 1.0
+        if not self.predictor.reader.vocabulary.no_answer:
+            return 0.0
+        answer = 1 - reading.no_answer
+        return min(1.0, reading.answers[0].score * reading.no_answer / answer) if answer else 1.0
+
+    def _resize(
+        self,
+        doc_stride: int | None = None,
+        max_answer_len: int | None = None,
+        max_seq_len: int | None = None,
+    ) -> Predictor:
+        """A predictor of the same reader with other windows or lengths of answers."""
+        old = self.predictor
+        window = old.window if max_seq_len is None else max_seq_len
+        shared = window // 4 if doc_stride is None else doc_stride
+        words = old.max_words if max_answer_len is None else max_answer_len
+        return Predictor(old.reader, window=window, stride=window - shared, max_words=words)
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say something, under their present names."""
+    unknown = sorted(options.keys() - _OPTIONS)
+    if unknown:
+        raise InputError(f"the pipeline has no option {unknown[0]}: {', '.join(sorted(_OPTIONS))}")
+    said = {k: v for k, v in options.items() if v is not None and k not in _IDLE}
+    if "topk" in said:
+        warnings.warn("topk is deprecated, use top_k instead", UserWarning, stacklevel=3)
+        topk = said.pop("topk")
+        said.setdefault("top_k", topk)
+    for name in ("top_k", "max_answer_len"):
+        if said.get(name, 1) < 1:
+            raise InputError(f"{name} must be at least 1, not {said[name]}")
+    return said
+
+
+def _given(arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
+    """What to answer, one after the other."""
+    if len(arguments) == 2 and all(isinstance(each, str) for each in arguments):
+        return [{"question": arguments[0], "context": arguments[1]}]
+    if arguments or "data" in named or "X" in named:
+        given: Any = arguments or [named.get("data", named.get("X"))]
+        if len(given) == 1 and isinstance(given[0], Iterable) and not isinstance(given[0], Mapping):
+            given = given[0]
+        return given if isinstance(given, GeneratorType) else list(given)
+    if named.keys() != {"question", "context"}:
+        raise InputError("name a question and a context, nothing else but options")
+    return _paired(named["question"], named["context"])
+
+
+def _paired(question: Any, context: Any) -> list[dict[str, Any]]:
+    if isinstance(question, str):
+        question = [question]
+    contexts = [context] * len(question) if isinstance(context, str) else context
+    if not isinstance(question, list | tuple) or not isinstance(contexts, list | tuple):
+        raise InputError("question and context are texts, or lists of texts")
+    if len(question) != len(contexts):
+        raise InputError(f"{len(question)} questions and {len(contexts)} contexts: one for each")
+    return [{"question": q, "context": c} for q, c in zip(question, contexts, strict=True)]
+
+
+def _example(given: Any) -> Example:
+    """Question and context of a dict, or of an object such as transformers' SquadExample."""
+    if isinstance(given, Mapping):
+        if not {"question", "context"} <= given.keys():
+            raise KeyError('a question is a dict with the keys "question" and "context"')
+        question, context = given["question"], given["context"]
+    else:
+        question, context = (getattr(given, f"{n}_text", None) for n in ("question", "context"))
+    for name, text in (("question", question), ("context", context)):
+        if not isinstance(text, str) or not text:
+            raise InputError(f"`{name}` is a text that is not empty, not {text!r}")
+    return str(question), str(context)

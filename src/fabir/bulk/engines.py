@@ -1,0 +1,132 @@
+"""What answers chunks, in their order: this process, or the workers of a Ray cluster."""
+
+import logging
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fabir.answer.predictor import Predictor
+from fabir.bulk.rows import Chunk, answer_row, read_chunks
+from fabir.data.tables import json_line
+from fabir.errors import InputError
+
+# Ray reports home unless told otherwise, and logs what is no matter of the user's.
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+
+
+class Answered(NamedTuple):
+    """A chunk's answers as lines of JSON; its bad rows, and the share of the file so far."""
+
+    lines: bytes
+    rows: int
+    bad: list[str]
+    share: float
+
+
+class Answering:
+    """Answers chunks with a reader that is loaded once: what every engine calls."""
+
+    def __init__(self, reader: str | Path | None = None) -> None:
+        self.predictor = Predictor.load(reader)
+
+    def __call__(self, chunk: Chunk) -> Answered:
+        self.predictor.forget()  # so that no chunk depends on others, and memory does not grow
+        pairs = [(asked.question, asked.context) for asked in chunk.asked]
+        threshold = self.predictor.reader.no_answer_threshold
+        readings = self.predictor.read_all(pairs)
+        lines = [
+            json_line(answer_row(asked, reading, threshold))
+            for asked, reading in zip(chunk.asked, readings, strict=True)
+        ]
+        return Answered("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
+
+
+# The file, the reader, chunks to skip, and whether to end with the first bad row.
+Engine = Callable[[Path, str | Path | None, int, bool], Iterator[Answered]]
+
+
+def answer_here(
+    source: Path, reader: str | Path | None, skip: int, strict: bool
+) -> Iterator[Answered]:
+    """One chunk after the other, on all processors."""
+    yield from map(Answering(reader), read_chunks(source, skip, strict=strict))
+
+
+def answer_on_ray(
+    source: Path, reader: str | Path | None, skip: int, strict: bool
+) -> Iterator[Answered]:
+    """Chunks spread over the processors of a Ray cluster, a worker with a reader on each.
+
+    The cluster is the one that `RAY_ADDRESS` names, or one of this machine's own. Every machine of
+    it sees the file and the reader under the same names.
+
+    Raises:
+        InputError: Ray is missing; what reading and loading raise on the workers.
+    """
+    ray = _start_ray()
+    source = source.resolve()
+    if reader is not None and Path(reader).exists():
+        reader = str(Path(reader).resolve())
+
+    def read(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for chunk in read_chunks(source, skip, strict=strict):
+            yield {"chunk": pickle.dumps(chunk)}
+
+    # A row of Ray's is a whole chunk, so that no engine can cut chunks in another way. Reading
+    # takes no processor of Ray's: workers have them all, and would wait for it forever.
+    chunks = ray.data.from_items([0]).flat_map(read, num_cpus=0)
+    workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    answered = chunks.map_batches(
+        _Worker,
+        fn_constructor_args=(reader,),
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(size=workers),
+        num_cpus=1,
+    )
+    try:
+        for row in answered.iter_rows():
+            yield pickle.loads(row["answered"])
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, InputError):  # to whose line Ray has added others
+            raise InputError(str(cause).splitlines()[0]) from None
+        raise
+
+
+class _Worker:
+    """Answers batches of Ray's: packed chunks."""
+
+    def __init__(self, reader: str | Path | None) -> None:
+        self.answer = Answering(reader)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        chunks = map(pickle.loads, batch["chunk"])
+        return {"answered": [pickle.dumps(self.answer(chunk)) for chunk in chunks]}
+
+
+def _start_ray() -> Any:
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+        import ray.data  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise InputError("--engine ray needs Ray: pip install 'fabir[cluster]'") from error
+    if not ray.is_initialized():
+        own: dict[str, Any] = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+        except Exception as error:  # Ray's own errors here have no common class
+            reason = " ".join(str(error).split())
+            raise InputError(f"Ray does not start, nor answer: {reason}") from error
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.preserve_order = True
+    context.target_max_block_size = 1  # a chunk in each: a worker gets a block at a time
+    return ray
+
+
+ENGINES: dict[str, Engine] = {"local": answer_here, "ray": answer_on_ray}

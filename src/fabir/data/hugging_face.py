@@ -1,0 +1,79 @@
+"""Data sets in Hugging Face's SQuAD schema, a question a row, as what a SQuAD file would hold."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from fabir.data.tables import Numbered, Row, check_text, read_table
+from fabir.errors import InputError
+
+
+def read_as_squad(path: str | Path) -> dict[str, Any]:
+    """The JSON of a SQuAD file, made of rows.
+
+    Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
+    two lists, `text` and `answer_start`. Where other questions have answers, an empty list says
+    that there is none. Neighbouring rows share a passage if it is the same, and an article if they
+    have the same title.
+
+    Raises:
+        InputError: the file cannot be read, or a row is malformed.
+    """
+    rows = [_checked(path, row) for row in read_table(path)]
+    v2 = any(row["answers"] for row in rows) and any(row["answers"] == [] for row in rows)
+    articles = [
+        {"title": title, "paragraphs": _paragraphs(same, v2)}
+        for title, same in groupby(rows, key=lambda row: row["title"])
+    ]
+    return {"version": "v2.0" if v2 else "1.1", "data": articles}
+
+
+def _paragraphs(rows: Iterable[Row], v2: bool) -> list[dict[str, Any]]:
+    return [
+        {"context": context, "qas": [_qa(row, v2) for row in same]}
+        for context, same in groupby(rows, key=lambda row: row["context"])
+    ]
+
+
+def _qa(row: Row, v2: bool) -> dict[str, Any]:
+    record = {"id": row["id"], "question": row["question"]}
+    if row["answers"] is not None:
+        record["answers"] = row["answers"]
+        if v2:
+            record["is_impossible"] = row["answers"] == []
+    return record
+
+
+def _checked(path: str | Path, numbered: Numbered) -> Row:
+    """The row with all its fields; of the answers None if it has none, else SQuAD's records."""
+    try:
+        if numbered.problem:
+            raise InputError(numbered.problem)
+        row = numbered.row
+        missing = [name for name in ("question", "context") if name not in row]
+        if missing:
+            raise InputError(f'field "{missing[0]}": missing')
+        return {
+            "id": check_text(row.get("id", str(numbered.number)), "id"),
+            "title": check_text(row.get("title", ""), "title", blank=True),
+            "question": check_text(row["question"], "question"),
+            "context": check_text(row["context"], "context"),
+            "answers": _answers(row["answers"]) if row.get("answers") is not None else None,
+        }
+    except InputError as error:
+        raise InputError(f"{path}: row {numbered.number}, {error}") from error
+
+
+def _answers(given: Any) -> list[dict[str, Any]]:
+    if type(given) is not dict:
+        raise InputError(
+            f'field "answers": expected an object with "text" and "answer_start", got '
+            f"{type(given).__name__}; `fabir convert` makes data of answers without places"
+        )
+    texts, starts = given.get("text"), given.get("answer_start")
+    if type(texts) is not list or type(starts) is not list or len(texts) != len(starts):
+        raise InputError('field "answers": "text" and "answer_start" are not lists of one length')
+    return [
+        {"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)
+    ]

@@ -1,0 +1,238 @@
+"""Tables row by row, in little memory: .jsonl and .csv, plain or .gz, and .parquet.
+
+What the columns mean is known elsewhere: to bulk runs, and to what reads data sets.
+"""
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from fabir.errors import InputError
+from fabir.files import open_text, replacing
+
+KINDS = ".jsonl", ".csv", ".parquet"
+_AT_ONCE = 1024  # rows of a .parquet file that are in memory together
+_GROUP = 16 * 1024  # rows of a group in a .parquet file that is written
+_LONGEST_CELL = 2**31 - 1  # what fits a C long everywhere; csv's own limit is a page of text
+
+Row = dict[str, Any]
+
+
+class Numbered(NamedTuple):
+    """A row of a file.
+
+    number: from 1; of a .jsonl file the line, of a .csv file not counting the header
+    row: its fields, if nothing is wrong
+    problem: what is wrong with it, or empty
+    share: of the file that is read by now, from 0 to 1
+    """
+
+    number: int
+    row: Row
+    problem: str
+    share: float
+
+
+def table_kind(path: str | Path) -> str:
+    """One of `KINDS`, from the end of a file's name; empty if it is none."""
+    name = str(path)
+    if name.endswith(".parquet"):
+        return ".parquet"
+    return next((kind for kind in KINDS if name.removesuffix(".gz").endswith(kind)), "")
+
+
+def read_table(path: str | Path) -> Iterator[Numbered]:
+    """The rows of a table. Blank lines are none.
+
+    Text that is not UTF-8 comes as lone surrogates (`surrogateescape`), for `check_text` to find.
+
+    Raises:
+        InputError: not such a file, unreadable or damaged; pyarrow is missing for a .parquet file.
+    """
+    path = Path(path)
+    readers = {".jsonl": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    kind = table_kind(path)
+    if not kind:
+        raise InputError(f"{path}: rows are read from {', '.join(KINDS)} files")
+    with _reading(path):
+        size = max(1, path.stat().st_size)
+    return readers[kind](path, size)
+
+
+def check_text(value: Any, name: str, *, blank: bool = False) -> str:
+    """The text of the field `name`; may it be blank?
+
+    Raises:
+        InputError: it is no text, blank, or cannot be written as UTF-8.
+    """
+    if type(value) is not str:
+        kind = "null" if value is None else type(value).__name__
+        raise InputError(f'field "{name}": expected a string, got {kind}')
+    if not blank and not value.strip():
+        raise InputError(f'field "{name}": blank')
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        problem = f"not UTF-8, or half a surrogate pair, at character {error.start}"
+        raise InputError(f'field "{name}": {problem}') from error
+    return value
+
+
+def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
+    """Write rows as the kind of table that `path` ends in, complete or not at all.
+
+    Args:
+        columns: their names in order with `str`, `int` or `float`; any value may be None
+    """
+    with replacing(path) as temporary:
+        if table_kind(path) == ".parquet":
+            _write_parquet(temporary, rows, columns)
+            return
+        with _open_output(temporary, packed=Path(path).suffix == ".gz") as file:
+            if table_kind(path) == ".csv":
+                writer = csv.DictWriter(file, list(columns))
+                writer.writeheader()
+                writer.writerows(rows)
+            else:
+                file.writelines(json_line(row) for row in rows)
+
+
+def json_line(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Makes what goes wrong with a file an InputError that names it."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
+    except csv.Error as error:
+        raise InputError(f"{path}: not valid CSV: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _text(
+    path: Path, size: int, newline: str
+) -> Iterator[tuple[Iterable[str], Callable[[], float]]]:
+    """The lines of a file, and what says how much of it is read."""
+    with _reading(path), open_text(path, errors="surrogateescape", newline=newline) as file:
+        buffer = cast(Any, file).buffer
+        raw = buffer.fileobj if path.suffix == ".gz" else buffer.raw
+        yield file, lambda: raw.tell() / size
+
+
+def _json_rows(path: Path, size: int) -> Iterator[Numbered]:
+    with _text(path, size, "\n") as (lines, share):
+        for number, line in enumerate(lines, 1):
+            if number == 1:
+                line = line.removeprefix("\ufeff")
+            if line.strip():
+                yield Numbered(number, *_parsed(line), share())
+
+
+def _parsed(line: str) -> tuple[Row, str]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {}, f"not valid JSON: {getattr(error, 'msg', error)}"
+    if type(value) is not dict:
+        return {}, f"expected an object, got {type(value).__name__}"
+    return value, ""
+
+
+def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
+    csv.field_size_limit(_LONGEST_CELL)
+    with _text(path, size, "") as (lines, share):
+        rows = csv.reader(lines)
+        header = next(rows, None)
+        if not header:
+            raise InputError(f"{path}: its first line has no names of columns")
+        header[0] = header[0].removeprefix("\ufeff")
+        for number, cells in enumerate(filter(None, rows), 1):
+            if len(cells) == len(header):
+                yield Numbered(number, dict(zip(header, cells, strict=True)), "", share())
+            else:
+                problem = f"{len(cells)} cells where there are {len(header)} columns"
+                yield Numbered(number, {}, problem, share())
+
+
+def _parquet_rows(path: Path, size: int) -> Iterator[Numbered]:
+    pyarrow, parquet = _arrow()
+    try:
+        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            total = max(1, file.metadata.num_rows)
+            rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(_AT_ONCE))
+            for number, row in enumerate(rows, 1):
+                yield Numbered(number, row, "", number / total)
+    except (OSError, pyarrow.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read as Parquet: {reason}") from error
+
+
+def _write_parquet(path: Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
+    pyarrow, parquet = _arrow()
+    types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
+    with parquet.ParquetWriter(path, schema) as writer:
+        for some in batched(rows, _GROUP):
+            writer.write_table(pyarrow.Table.from_pylist(some, schema))
+
+
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` items, the last one of fewer."""
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def check_table(path: str | Path) -> None:
+    """Find out before long work whether a table can be written into `path`.
+
+    Raises:
+        InputError: pyarrow is missing for a .parquet file, or `path` is a folder.
+    """
+    if Path(path).is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    if table_kind(path) == ".parquet":
+        _arrow()
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        message = ".parquet files need pyarrow: pip install 'fabir[documents]'"
+        raise InputError(message) from error
+    return pyarrow, parquet
+
+
+@contextmanager
+def _open_output(path: Path, *, packed: bool) -> Iterator[io.TextIOBase]:
+    """A text file for writing; packed without name and date: equal rows make equal files."""
+    with open(path, "wb") as raw:
+        if not packed:
+            with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+                yield file
+            return
+        with (
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped,
+            io.TextIOWrapper(zipped, encoding="utf-8", newline="") as file,
+        ):
+            yield file

@@ -1,0 +1,78 @@
+"""Readers on the Hugging Face hub: fetched from there, and put there. Nobody else talks to it."""
+
+from pathlib import Path
+from typing import Any
+
+from fabir.errors import InputError
+from fabir.folder import FILES, SETTINGS
+
+_CARD = """---
+library_name: fabir
+pipeline_tag: question-answering
+---
+# {name}
+
+A reader for extractive question answering with [fabir](https://pypi.org/project/fabir/):
+
+```python
+from fabir import Predictor
+
+predictor = Predictor.from_pretrained("{name}")
+```
+"""
+
+
+def fetch(name: str, revision: str | None = None) -> Path:
+    """The folder of a reader's files, fetched unless they are in the hub's cache.
+
+    Raises:
+        InputError: huggingface_hub is missing, or the hub does not give them.
+    """
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise InputError(
+            f"there is no folder {name}; to look for it on the Hugging Face hub: "
+            "pip install 'fabir[hub]'"
+        ) from error
+    try:
+        folder = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=list(FILES)
+        )
+    except Exception as error:  # the hub's, those of HTTP, of the file system
+        what = f"there is no folder {name}, nor does the Hugging Face hub give it"
+        raise _refused(what, error) from error
+    return Path(folder)
+
+
+def push(folder: str | Path, name: str, *, private: bool = False, token: str | None = None) -> str:
+    """Upload a reader's folder, exported or not, as `name`, "owner/name"; returns its address.
+
+    A model card in the folder (`README.md`) goes with it; where there is none, a short one is made,
+    unless the hub has one already.
+
+    Raises:
+        InputError: not a reader's folder, huggingface_hub is missing, or the hub refuses.
+    """
+    folder = Path(folder)
+    if not (folder / SETTINGS).exists():
+        raise InputError(f"{folder} is not a reader's folder: it lacks {SETTINGS}")
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise InputError("the hub needs huggingface_hub: pip install 'fabir[hub]'") from error
+    api: Any = huggingface_hub.HfApi(token=token)
+    try:
+        address = api.create_repo(name, private=private, exist_ok=True)
+        if not (folder / "README.md").exists() and not api.file_exists(name, "README.md"):
+            card = _CARD.format(name=name).encode()
+            api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=name)
+        api.upload_folder(repo_id=name, folder_path=folder, allow_patterns=[*FILES, "README.md"])
+    except Exception as error:
+        raise _refused(f"the Hugging Face hub does not take {name}", error) from error
+    return str(address)
+
+
+def _refused(what: str, error: Exception) -> InputError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return InputError(f"{what}: {reason}")

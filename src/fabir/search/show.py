@@ -1,0 +1,54 @@
+"""Found answers as a person or a program reads them on a terminal."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from fabir.search.asker import Found, sentence_around
+from fabir.search.documents import printable
+
+
+def show_json(question: str, found: list[Found]) -> None:
+    """One JSON object on stdout: the question, and the answers with all that is known of them."""
+    print(json.dumps({"question": question, "answers": [asdict(answer) for answer in found]}))
+
+
+def show_text(question: str, found: list[Found]) -> None:
+    """A line an answer: text, document, and page or line; on a terminal also its sentence."""
+    if not _on_terminal():
+        for answer in found:
+            print(f"{_plain(answer.text)}\t{place(answer)}")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for answer in found:
+        title = Text(_plain(answer.text), "bold")
+        console.print(title, Text(f"  {answer.score:.0%}, {place(answer)}"), soft_wrap=True)
+        begin, end = sentence_around(answer.passage, answer.passage_start, answer.passage_end)
+        before = answer.passage[begin : answer.passage_start]
+        after = answer.passage[answer.passage_end : end]
+        sentence = Text("  ") + Text(_spaced(before), "dim")
+        sentence += Text(_spaced(answer.text), "reverse") + Text(_spaced(after), "dim")
+        console.print(sentence)
+
+
+def place(answer: Found) -> str:
+    """Where an answer stands, for people."""
+    if answer.page is not None:
+        return f"{answer.document}, page {answer.page}"
+    return answer.document if answer.line is None else f"{answer.document}, line {answer.line}"
+
+
+def _plain(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _spaced(text: str) -> str:
+    """On one line, with the spaces at its ends."""
+    return printable("".join(" " if character.isspace() else character for character in text))
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()

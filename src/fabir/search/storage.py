@@ -1,0 +1,222 @@
+"""An index on disk: generations, each a folder that is never changed, and a file that names one.
+
+A new generation is complete and on the disk before it is named, so that whoever opens the index
+finds the old one or the new one, whenever the process that writes it is killed.
+"""
+
+import json
+import mmap
+import os
+import shutil
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from fabir.errors import InputError
+from fabir.files import remove_partial, replacing
+
+FORMAT = 1
+_POINTER, _LOCK, _GENERATION = "current", ".lock", "generation-"
+DOCUMENT = np.dtype(
+    [
+        ("file", np.int32),
+        ("line", np.int32),  # -1: none
+        ("lines_run_on", np.bool_),
+        ("title_terms", np.int32),  # with which the terms of its passages begin
+        ("passage", np.int64),  # its first
+        ("part", np.int64),  # where in texts.utf8 each begins
+        ("title", np.int64),
+        ("text", np.int64),
+        ("end", np.int64),
+    ]
+)
+PASSAGE = np.dtype(
+    [
+        ("document", np.int32),
+        ("page", np.int32),  # -1: none
+        ("line", np.int32),  # -1: none
+        ("start", np.int64),  # characters of the document
+        ("end", np.int64),
+        ("first", np.int64),  # bytes of texts.utf8
+        ("last", np.int64),
+        ("token", np.int64),  # its first
+    ]
+)
+
+
+class Strings(Sequence[str]):
+    """Sorted strings in a file."""
+
+    def __init__(self, texts: mmap.mmap, ends: np.ndarray) -> None:
+        self._texts, self._ends = texts, ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start = self._ends[index - 1] if index else 0
+        return self._texts[start : self._ends[index]].decode()
+
+    def find(self, text: str) -> int:
+        """Its number, or -1."""
+        number = bisect_left(self, text)
+        return number if number < len(self) and self[number] == text else -1
+
+
+class Generation:
+    """One state of an index, mapped into memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+        if self.manifest["format"] != FORMAT:
+            raise InputError(f"the index {folder.parent} is of another version: build it again")
+        names = "documents", "passages", "tokens", "starts", "places", "counts", "stem_ends"
+        arrays = {
+            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in names
+        }
+        self.documents, self.passages = arrays["documents"], arrays["passages"]
+        self.tokens, self.starts = arrays["tokens"], arrays["starts"]
+        self.places, self.counts = arrays["places"], arrays["counts"]
+        self.texts = _map(folder / "texts.utf8")
+        self.stems = Strings(_map(folder / "stems.utf8"), arrays["stem_ends"])
+
+    @cached_property
+    def passage_tokens(self) -> np.ndarray:
+        """Where each passage's terms begin, and where the last one's end."""
+        return np.append(self.passages["token"], len(self.tokens))
+
+    @cached_property
+    def document_passages(self) -> np.ndarray:
+        """Where each document's passages begin, and where the last one's end."""
+        return np.append(self.documents["passage"], len(self.passages))
+
+    @cached_property
+    def file_documents(self) -> np.ndarray:
+        """Where each file's documents begin, and where the last one's end."""
+        counts = [file["documents"] for file in self.manifest["files"]]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def text(self, begin: int, end: int) -> str:
+        return self.texts[begin:end].decode()
+
+
+def _map(path: Path) -> mmap.mmap:
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def open_generation(folder: Path) -> Generation:
+    """The newest complete one.
+
+    Raises:
+        InputError: there is no index in the folder, or it cannot be read.
+    """
+    reason = "none is complete"
+    for _ in range(5):  # another process may replace it between the two steps
+        try:
+            name = (folder / _POINTER).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"no index in {folder}: make one with fabir index") from error
+        try:
+            return Generation(folder / Path(name).name)
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = str(error)
+    raise InputError(f"the index in {folder} is damaged ({reason}): build it again")
+
+
+def is_index(folder: Path) -> bool:
+    return (folder / _POINTER).is_file()
+
+
+@contextmanager
+def new_generation(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder; on success it is the index's newest generation and its only one.
+
+    Raises:
+        InputError: the folder cannot be written, has something else in it, or another process is
+            writing the index.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"cannot write {folder}: it is a file")
+    if folder.exists() and not is_index(folder) and any(map(_foreign, folder.iterdir())):
+        raise InputError(f"{folder} is no index and not empty: choose another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder):
+            _remove_old(folder)
+            numbers = [int(path.name.removeprefix(_GENERATION)) for path in _generations(folder)]
+            made = folder / f"{_GENERATION}{max(numbers, default=0) + 1}"
+            made.mkdir()
+            try:
+                yield made
+                _flush(made)
+                with replacing(folder / _POINTER) as pointer:
+                    pointer.write_text(made.name + "\n", "utf-8")
+                _flush_folder(folder)
+            finally:
+                _remove_old(folder)
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """A lock that ends with the process that holds it."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows
+        yield
+        return
+    with open(folder / _LOCK, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"another process is writing the index {folder}") from error
+        yield
+
+
+def _foreign(path: Path) -> bool:
+    return not path.name.startswith((_GENERATION, _LOCK, f".{_POINTER}"))
+
+
+def _generations(folder: Path) -> list[Path]:
+    found = folder.glob(f"{_GENERATION}*")
+    return [path for path in found if path.name.removeprefix(_GENERATION).isdecimal()]
+
+
+def _remove_old(folder: Path) -> None:
+    """Whatever is not the newest generation: older ones, and what killed processes left."""
+    remove_partial(folder)
+    named = (folder / _POINTER).read_text("utf-8").strip() if is_index(folder) else ""
+    for path in _generations(folder):
+        if path.name != named:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _flush(folder: Path) -> None:
+    for path in folder.iterdir():
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)

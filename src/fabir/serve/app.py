@@ -1,0 +1,155 @@
+"""The application: what can be asked over HTTP, and what is refused how."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from fabir import __version__
+from fabir.answer.predictor import Predictor
+from fabir.errors import InputError
+from fabir.serve.attention import Explainer
+from fabir.serve.batching import WAITING, Batcher, BusyError
+from fabir.serve.guard import Guard
+from fabir.serve.messages import PROBLEMS, Answers, Findings, Health, Problem, ToAnswer, ToAsk
+from fabir.serve.metrics import Metrics
+from fabir.serve.page import PAGE, POLICY
+
+if TYPE_CHECKING:
+    from fabir.search.asker import Asker
+
+_ASKED = 10_000  # characters that are read, about, for a question to the index
+_RETRY = {"retry-after": "1"}  # seconds
+
+
+class Service:
+    """What is behind the paths: a predictor, an index if there is one, the attention view."""
+
+    def __init__(
+        self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, waiting: int
+    ) -> None:
+        self.asker, self.explainer = asker, explainer
+        self.threshold = predictor.reader.no_answer_threshold
+        self.metrics = Metrics()
+        self.batcher = Batcher(predictor, waiting=waiting, noticed=self.metrics.batches.observe)
+        self.metrics.waiting.set_function(lambda: self.batcher.waiting)
+
+    async def answer(self, asked: ToAnswer) -> Answers:
+        """Answers a question about a passage."""
+        reading = await self.batcher.read(asked.question, asked.passage, asked.top_k)
+        answers = reading.answers if reading.no_answer <= self.threshold else []
+        return Answers(answers=answers, no_answer=reading.no_answer)
+
+    async def ask(self, asked: ToAsk) -> Findings:
+        """Answers a question from the documents of the index."""
+        if self.asker is None:
+            raise HTTPException(404, "there is no index: start the service with --index")
+        work = partial(self.asker.ask, asked.question, asked.top_k)
+        found = await self.batcher.call(work, _ASKED)
+        return Findings(answers=[replace(each, document=_plain(each.document)) for each in found])
+
+    async def explain(self, asked: ToAnswer) -> HTMLResponse:
+        """A page that shows what the reader attended to."""
+        if obstacle := self.explainer.obstacle:
+            raise HTTPException(501, obstacle)
+        text = await self.explainer.page(asked.question, asked.passage, asked.top_k)
+        return HTMLResponse(text, headers={"content-security-policy": POLICY})
+
+    async def health(self) -> Health:
+        """Whether the service runs, and what it can do."""
+        return Health(
+            status="ok",
+            version=__version__,
+            index=self.asker is not None,
+            explain=self.explainer.obstacle,
+        )
+
+    async def measure(self) -> Response:
+        """Requests, times and batches, for Prometheus."""
+        return Response(self.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    async def page(self) -> HTMLResponse:
+        return HTMLResponse(PAGE, headers={"content-security-policy": POLICY})
+
+    def close(self) -> None:
+        self.batcher.close()
+        self.explainer.close()
+
+
+def create_app(
+    predictor: Predictor,
+    *,
+    asker: "Asker | None" = None,
+    explainer: Explainer | None = None,
+    waiting: int = WAITING,
+) -> FastAPI:
+    """The service as an application of ASGI.
+
+    Args:
+        predictor: what reads; the application's own from now on
+        asker: what answers from an index
+        explainer: what makes the attention view; that of the bundled reader if not given
+        waiting: characters to be read that may wait at a time
+    """
+    service = Service(predictor, asker, explainer or Explainer(), waiting)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="fabir", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    absent: dict[int | str, Any] = {404: {"model": Problem, "description": "There is no index"}}
+    page: dict[int | str, Any] = {501: {"model": Problem, "description": "There is no torch"}}
+    app.post("/answer", responses=PROBLEMS)(service.answer)
+    app.post("/ask", responses=PROBLEMS | absent)(service.ask)
+    app.post("/explain", responses=PROBLEMS | page, response_class=HTMLResponse)(service.explain)
+    app.get("/health")(service.health)
+    app.get("/metrics", response_class=Response)(service.measure)
+    app.get("/", include_in_schema=False)(service.page)
+    app.exception_handler(RequestValidationError)(_refuse)
+    app.exception_handler(InputError)(_complain)
+    app.exception_handler(BusyError)(_put_off)
+    app.add_middleware(Guard, metrics=service.metrics, paths=_paths(app))
+    return app
+
+
+def _paths(app: FastAPI) -> frozenset[str]:
+    return frozenset(getattr(route, "path", "") for route in app.routes)
+
+
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    """One line about what is wrong, without repeating what was sent: it may not be valid text."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return _problem(400, f"the body is not valid JSON: {first['ctx']['error']}")
+    where = ".".join(str(each) for each in first["loc"][1:])
+    if not where:
+        return _problem(422, "the body must be an object, sent as application/json")
+    return _problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
+
+
+async def _complain(request: Request, error: Exception) -> JSONResponse:
+    return _problem(422, str(error))
+
+
+async def _put_off(request: Request, error: Exception) -> JSONResponse:
+    return _problem(503, str(error), _RETRY)
+
+
+def _problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": _plain(detail)}, status, headers)
+
+
+def _plain(text: str) -> str:
+    """Names of files may hold what is not valid text."""
+    return text.encode(errors="replace").decode()

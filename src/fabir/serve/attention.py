@@ -1,0 +1,74 @@
+"""`fabir.explain`'s page for one question, made in a thread of its own. Torch waits until then."""
+
+import asyncio
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabir.answer.predictor import BUNDLED
+from fabir.folder import WEIGHTS
+from fabir.serve.batching import BusyError
+
+if TYPE_CHECKING:
+    from fabir.reader import Reader
+
+_MOST = 4  # pages that are made or waited for at a time
+
+
+class Explainer:
+    """Makes pages that show what a reader attended to.
+
+    Args:
+        folder: the reader's; the bundled one's if not given
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or BUNDLED
+        self._thread = ThreadPoolExecutor(1, "fabir-explainer")
+        self._asked = 0
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why there are no pages, if so."""
+        if not (self.folder / WEIGHTS).exists():
+            return "the attention view needs a reader's torch weights; this one is only exported"
+        if find_spec("torch") is None:
+            return "the attention view needs torch, which is not installed where this service runs"
+        return None
+
+    async def page(self, question: str, passage: str, top_k: int) -> str:
+        """The page's HTML.
+
+        Raises:
+            InputError: a blank text.
+            BusyError: too many want one.
+        """
+        if self._asked >= _MOST:
+            raise BusyError("too many attention views are wanted: try again in a moment")
+        self._asked += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, self._page, question, passage, top_k)
+        finally:
+            self._asked -= 1
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._thread.shutdown()
+
+    def _page(self, question: str, passage: str, top_k: int) -> str:
+        from fabir.explain.page import explain, write_page
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.html"
+            write_page(explain(self._reader, question, passage, top_k), path)
+            return path.read_text(encoding="utf-8")
+
+    @cached_property
+    def _reader(self) -> "Reader":
+        from fabir.reader import Reader
+
+        return Reader.load(self.folder)

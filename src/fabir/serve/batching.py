@@ -1,0 +1,148 @@
+"""Questions of many clients, read together: one thread owns the predictor and whoever uses it.
+
+Knows nothing of HTTP. All is called from one event loop, so that nothing needs a lock.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from fabir.answer.predictor import Predictor, Reading
+
+T = TypeVar("T")
+
+GATHERING = 0.002  # seconds that a question waits for others to be read with
+# Work is counted in characters to read: a batch of them takes a fifth of a second on two cores, so
+# that nobody waits long for others' long passages.
+BATCH = 50_000
+WAITING = 1_500_000  # are turned away beyond it: a few seconds of work
+_LEAST = 300  # characters that a short passage counts as
+
+
+class BusyError(Exception):
+    """More work is waiting than can be done soon."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """A question about a passage, or a call that needs the predictor's thread."""
+
+    work: tuple[str, str] | Callable[[], Any]
+    top_k: int
+    characters: int
+    since: float
+    result: asyncio.Future[Any]
+
+
+class Batcher:
+    """Reads together what is asked within a moment.
+
+    Args:
+        predictor: what reads; nobody else may use it from now on, but in a `call`
+        waiting: characters that may wait at a time
+        noticed: told the number of questions of every batch
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        *,
+        waiting: int = WAITING,
+        noticed: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        self.predictor = predictor
+        self.waiting = 0  # characters
+        self._most = waiting
+        self._noticed = noticed
+        self._jobs: deque[_Job] = deque()
+        self._thread = ThreadPoolExecutor(1, "fabir-reader")
+        self._running: asyncio.Task[None] | None = None
+
+    async def read(self, question: str, passage: str, top_k: int) -> Reading:
+        """What the reader makes of it, as of `Predictor.read_all`.
+
+        Raises:
+            InputError: as of `Predictor.read_all`.
+            BusyError: too much is waiting.
+        """
+        characters = max(_LEAST, len(question) + len(passage))
+        return await self._do((question, passage), top_k, characters)
+
+    async def call(self, work: Callable[[], T], characters: int) -> T:
+        """The result of a call in the predictor's thread, which reads about so many characters."""
+        return await self._do(work, 1, characters)
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._thread.shutdown()
+
+    async def _do(self, work: Any, top_k: int, characters: int) -> Any:
+        if self.waiting and self.waiting + characters > self._most:
+            raise BusyError("too many questions are waiting: try again in a moment")
+        result = asyncio.get_running_loop().create_future()
+        self._jobs.append(_Job(work, top_k, characters, time.monotonic(), result))
+        self.waiting += characters
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        return await result
+
+    async def _run(self) -> None:
+        """Batch after batch until nobody waits; what arrives meanwhile makes the next one."""
+        loop = asyncio.get_running_loop()
+        while self._jobs:
+            pause = self._jobs[0].since + GATHERING - time.monotonic()
+            if (
+                pause > 0
+            ):  # even a sleep of nothing lets all answers be sent before the thread works
+                await asyncio.sleep(pause)
+            batch = self._take()
+            results = await loop.run_in_executor(self._thread, self._work, batch)
+            for job, result in zip(batch, results, strict=True):
+                if job.result.done():  # whoever asked has gone
+                    continue
+                if isinstance(result, Exception):
+                    job.result.set_exception(result)
+                else:
+                    job.result.set_result(result)
+        self._running = None
+
+    def _take(self) -> list[_Job]:
+        batch = [self._jobs.popleft()]
+        characters = batch[0].characters
+        while self._jobs and characters + self._jobs[0].characters <= BATCH:
+            batch.append(self._jobs.popleft())
+            characters += batch[-1].characters
+        self.waiting -= characters
+        return batch
+
+    def _work(self, batch: list[_Job]) -> list[Any]:
+        """In the predictor's thread: the result of each job, or the exception it ended with."""
+        self._noticed(len(batch))
+        pairs = [job for job in batch if isinstance(job.work, tuple)]
+        found = dict(zip(pairs, self._read(pairs), strict=True))
+        return [found[job] if isinstance(job.work, tuple) else _result(job.work) for job in batch]
+
+    def _read(self, jobs: list[_Job]) -> list[Any]:
+        """All together; should that fail, each alone, so that one cannot spoil another's answer."""
+        if not jobs:
+            return []
+        pairs: list[Any] = [job.work for job in jobs]
+        top_k = max(job.top_k for job in jobs)
+        readings = _result(lambda: list(self.predictor.read_all(pairs, top_k)))
+        if isinstance(readings, Exception):
+            return [readings] if len(jobs) == 1 else [self._read([job])[0] for job in jobs]
+        return [
+            replace(reading, answers=reading.answers[: job.top_k])
+            for job, reading in zip(jobs, readings, strict=True)
+        ]
+
+
+def _result(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except Exception as error:
+        return error

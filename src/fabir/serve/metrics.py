@@ -1,0 +1,39 @@
+"""What Prometheus is told of a service."""
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5, 1, 2.5, 5, 10)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """The measurements of one service."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.requests = Counter("fabir_requests", "Requests", ["path", "status"], registry=registry)
+        self.seconds = Histogram(
+            "fabir_request_seconds",
+            "From the arrival of a request to the end of its response",
+            ["path"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.batches = Histogram(
+            "fabir_batch_questions", "Questions read together", buckets=_SIZES, registry=registry
+        )
+        self.waiting = Gauge(
+            "fabir_waiting_characters", "Characters of text that wait to be read", registry=registry
+        )
+
+    def text(self) -> bytes:
+        """The measurements in the format of Prometheus."""
+        return generate_latest(self.registry)

@@ -1,0 +1,33 @@
+"""The page to ask from, and what browsers let it and the attention view do: nothing but their own
+inline code, and requests to where they came from."""
+
+import base64
+import hashlib
+import re
+from importlib.resources import files
+
+PAGE = files("fabir.serve").joinpath("page.html").read_text(encoding="utf-8")
+_EXPLAIN = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
+
+
+def _policy(*pages: str) -> str:
+    """A content security policy that knows the style and the script of each page by its hash.
+
+    The attention view is shown in a frame of the page, which has the policy of the page.
+    """
+    allowed = {kind: " ".join(_hashes(kind, pages)) for kind in ("script", "style")}
+    return (
+        f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; "
+        "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def _hashes(kind: str, pages: tuple[str, ...]) -> list[str]:
+    inside = re.compile(f"<{kind}>(.*?)</{kind}>", re.DOTALL)
+    texts = [text for page in pages for text in inside.findall(page)]
+    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+
+
+POLICY = _policy(PAGE, _EXPLAIN)

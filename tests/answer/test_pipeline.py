@@ -1,0 +1,168 @@
+"""Code for the question-answering pipeline of transformers 4 runs with one import changed."""
+
+import sys
+import types
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabir import pipeline
+from fabir.answer.pipeline import QuestionAnsweringPipeline
+from fabir.answer.predictor import Predictor
+from fabir.errors import InputError
+from fabir.text.vocabulary import NO_ANSWER
+from factories import ABBEY, RAIN, small_reader
+
+QUESTION = "What pulls the drops?"
+
+
+@dataclass
+class SquadExample:
+    """As much of transformers' as counts."""
+
+    question_text: str
+    context_text: str
+
+
+@pytest.fixture(scope="module")
+def ask() -> QuestionAnsweringPipeline:
+    return pipeline("question-answering", model=small_reader(), tokenizer="any", device=-1)
+
+
+def test_one_answer_is_a_dict(ask: QuestionAnsweringPipeline) -> None:
+    result = ask(question=QUESTION, context=RAIN)
+    assert list(result) == ["score", "start", "end", "answer"]
+    assert result["answer"] == RAIN[result["start"] : result["end"]]
+    (best,) = ask.predictor.answer(QUESTION, RAIN)
+    assert (result["score"], result["start"]) == (best.score, best.start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((), {"question": [QUESTION], "context": [RAIN]}),
+        ((QUESTION, RAIN), {}),
+        (({"question": QUESTION, "context": RAIN},), {}),
+        (([{"question": QUESTION, "context": RAIN}],), {}),
+        ((SquadExample(QUESTION, RAIN),), {}),
+        (([SquadExample(QUESTION, RAIN)],), {"batch_size": 8, "align_to_words": False}),
+        ((), {"data": {"question": QUESTION, "context": RAIN}}),
+        ((), {"X": [SquadExample(QUESTION, RAIN)], "padding": True, "max_question_len": 9}),
+    ],
+)
+def test_one_question_however_it_is_given(
+    ask: QuestionAnsweringPipeline, arguments: Any, named: dict[str, Any]
+) -> None:
+    assert ask(*arguments, **named) == ask(question=QUESTION, context=RAIN)
+
+
+def test_several_questions_give_a_list(ask: QuestionAnsweringPipeline) -> None:
+    questions = [QUESTION, "Where does rain fall from?"]
+    results = ask(question=questions, context=RAIN)
+    assert [type(result) for result in results] == [dict, dict]
+    both = [RAIN, ABBEY]
+    pairs = [{"question": q, "context": c} for q, c in zip(questions, both, strict=True)]
+    assert ask(question=questions, context=both) == ask(pairs) == ask(*pairs)
+    lazily = ask(pair for pair in pairs)
+    assert isinstance(lazily, types.GeneratorType)
+    assert list(lazily) == ask(pairs)
+
+
+def test_several_answers_give_a_list(ask: QuestionAnsweringPipeline) -> None:
+    results = ask(question=QUESTION, context=RAIN, top_k=3)
+    assert len(results) == 3
+    assert results[0] == pytest.approx(ask(question=QUESTION, context=RAIN))
+    with pytest.warns(UserWarning, match="topk is deprecated"):
+        assert ask(question=QUESTION, context=RAIN, topk=3) == results
+    one_word = ask(question="What?", context="Rain", top_k=3)
+    assert one_word["answer"] == "Rain"
+
+
+def test_options_of_the_pipeline_go_for_every_call() -> None:
+    ask = pipeline(model=small_reader(), top_k=2)
+    assert len(ask(QUESTION, RAIN)) == 2
+    assert isinstance(ask(QUESTION, RAIN, top_k=1), dict)
+
+
+def test_lengths(ask: QuestionAnsweringPipeline) -> None:
+    for result in ask(QUESTION, RAIN, top_k=5, max_answer_len=1):
+        assert len(result["answer"].split()) == 1
+    long = " ".join([RAIN, ABBEY] * 20)
+    windows = {"max_seq_len": 50, "doc_stride": 20}
+    narrow = ask(question=QUESTION, context=long, **windows)
+    other = Predictor(ask.predictor.reader, window=50, stride=30)
+    assert narrow["score"] == pytest.approx(other.answer(QUESTION, long)[0].score)
+    with pytest.raises(ValueError, match="stride"):
+        ask(question=QUESTION, context=long, max_seq_len=20, doc_stride=20)
+
+
+def test_an_impossible_answer_is_empty(tmp_path: Path) -> None:
+    reader = small_reader()
+    always = pipeline(model=reader, handle_impossible_answer=True)
+    results = always(QUESTION, RAIN, top_k=100)
+    assert results[-1] == {"score": 0.0, "start": 0, "end": 0, "answer": ""}
+    assert always(QUESTION, " ") == {"score": 1.0, "start": 0, "end": 0, "answer": ""}
+    assert pipeline(model=reader)(QUESTION, " ") == []
+
+
+def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
+    """With all logits equal no answer is as probable as any span."""
+    reader = small_reader()
+    vocabulary = replace(reader.vocabulary, trained=(NO_ANSWER, *reader.vocabulary.trained))
+    rows = reader.fixed_rows
+    reader = type(reader).build("fabir", reader.config, vocabulary, rows)
+
+    def equal(batch: Any, *, alone: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        shape = len(batch.question), batch.passage.shape[1]
+        logits = np.where(batch.passage[batch.passage_of] > 0, 0.0, -np.inf).reshape(shape)
+        return logits.astype(np.float32), logits.astype(np.float32)
+
+    reader.logits = equal  # type: ignore[method-assign]
+    results = pipeline(model=reader)(
+        QUESTION, "Rain falls.", handle_impossible_answer=True, top_k=9, max_answer_len=1
+    )
+    assert {result["answer"] for result in results} == {"Rain", "falls", ".", ""}
+    assert [result["score"] for result in results] == pytest.approx([1 / 16] * 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "error", "message"),
+    [
+        ((), {}, ValueError, "name a question and a context"),
+        ((), {"question": "Who?"}, ValueError, "name a question and a context"),
+        ((), {"question": ["Who?"], "context": []}, ValueError, "1 questions and 0 contexts"),
+        (({"question": "Who?"},), {}, KeyError, "context"),
+        ((), {"question": "", "context": RAIN}, ValueError, "`question` is a text"),
+        ((), {"question": "Who?", "context": None}, ValueError, "are texts, or lists"),
+        ((QUESTION, RAIN), {"top_k": 0}, ValueError, "top_k must be at least 1"),
+        ((QUESTION, RAIN), {"max_answer_len": 0}, ValueError, "max_answer_len must be"),
+    ],
+)
+def test_what_makes_no_question_is_refused(
+    ask: QuestionAnsweringPipeline, arguments: Any, named: Any, error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        ask(*arguments, **named)
+
+
+def test_models_and_tasks(tmp_path: Path) -> None:
+    small_reader().save(tmp_path)
+    found = [pipeline(model=model)(QUESTION, RAIN) for model in (tmp_path, str(tmp_path))]
+    assert found[0] == found[1]
+    predictor = Predictor.load(tmp_path)
+    assert pipeline(model=predictor).predictor is predictor
+    with pytest.raises(InputError, match="not 'summarization'"):
+        pipeline("summarization")
+    with pytest.raises(InputError, match="no option top_q"):
+        pipeline(model=predictor, top_q=3)
+
+
+def test_the_module_does_not_hide_the_function() -> None:
+    import fabir
+    import fabir.answer.pipeline
+
+    assert fabir.pipeline is fabir.answer.pipeline.pipeline
+    assert "fabir.pipeline" not in sys.modules

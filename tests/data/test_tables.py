@@ -1,0 +1,101 @@
+"""Tables come back as they were written, are read in little memory, and damage is named."""
+
+import gzip
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.data.tables import KINDS, check_table, read_table, table_kind, write_table
+from fabir.errors import InputError
+
+COLUMNS = {"text": str, "count": int, "share": float}
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+ROWS = st.lists(st.tuples(TEXT, st.integers(-(2**60), 2**60), st.floats(allow_nan=False)))
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [row.row for row in read_table(path)]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet", "t.jsonl.gz", "t.csv.gz"])
+@given(values=ROWS)
+def test_what_is_written_is_read(
+    name: str, values: list[tuple[str, int, float]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if name == "t.parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path_factory.mktemp("table") / name
+    rows = [dict(zip(COLUMNS, value, strict=True)) for value in values]
+    write_table(path, rows, COLUMNS)
+    if table_kind(path) == ".csv":
+        rows = [{key: str(value) for key, value in row.items()} for row in rows]
+    assert rows_of(path) == rows
+    shares = [row.share for row in read_table(path)]
+    assert shares == sorted(shares)
+    assert [row.number for row in read_table(path)] == list(range(1, len(rows) + 1))
+
+
+def test_nothing_stays_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    row = dict.fromkeys(COLUMNS)
+    for kind in KINDS:
+        write_table(tmp_path / f"t{kind}", [row], COLUMNS)
+    found = [rows_of(tmp_path / f"t{kind}")[0] for kind in KINDS]
+    assert found == [row, dict.fromkeys(COLUMNS, ""), row]
+
+
+def test_equal_rows_make_equal_files(tmp_path: Path) -> None:
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_table(tmp_path / name, [dict.fromkeys(COLUMNS, 1)], COLUMNS)
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+def test_what_spreadsheets_write(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes('\ufeffa,b\r\n"1, ""x""\r\ny",2\r\n\r\n3\r\n'.encode())
+    first, second = read_table(path)
+    assert first.row == {"a": '1, "x"\r\ny', "b": "2"}
+    assert (second.number, second.problem) == (2, "1 cells where there are 2 columns")
+
+
+def test_a_cell_may_be_a_book(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n" + "x" * 300_000 + "\n")
+    assert len(rows_of(path)[0]["a"]) == 300_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.txt", b"", "rows are read from .jsonl, .csv, .parquet files"),
+        ("t.csv", b"", "its first line has no names of columns"),
+        ("t.parquet", b"PAR1", "cannot be read as Parquet"),
+        ("t.jsonl.gz", b"{}\n", "damaged gzip file"),
+        ("t.csv.gz", gzip.compress(b"a\n1\n" * 9)[:-9], "damaged gzip file"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    if name == "t.parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        rows_of(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
+    for kind in KINDS:
+        with pytest.raises(InputError, match="cannot read"):
+            read_table(tmp_path / f"no{kind}")
+
+
+def test_pyarrow_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"pip install 'fabir\[documents\]'"):
+        check_table(tmp_path / "t.parquet")

@@ -1,0 +1,256 @@
+"""Asking an index: answers that stand where they say, the best of all passages, or none."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from collection import PAGES, write_collection, write_pdf
+from fabir.answer.predictor import Answer, Predictor, Reading
+from fabir.cli import main
+from fabir.errors import InputError
+from fabir.search import talk
+from fabir.search.asker import Asker, Found, merge
+from fabir.search.index import Index, Passage
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("documents")
+    write_collection(folder)
+    write_pdf(folder / "mill.pdf", PAGES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def index(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Index:
+    pytest.importorskip("pypdf")
+    return Index.build([collection], tmp_path_factory.mktemp("index"))
+
+
+@pytest.fixture(scope="module")
+def predictor() -> Predictor:
+    return Predictor.load()
+
+
+class Pointing:
+    """In place of a Predictor: answers with the words it is told, if the passage has them."""
+
+    def __init__(self, **scores: float) -> None:
+        self.scores = scores
+        self.reader = SimpleNamespace(no_answer_threshold=0.9)
+        self.read: list[str] = []
+
+    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+        for _, passage in pairs:
+            self.read.append(passage)
+            answers = [
+                Answer(word, passage.index(word), passage.index(word) + len(word), score)
+                for word, score in self.scores.items()
+                if word in passage
+            ]
+            yield Reading(answers, 0.0 if answers else 1.0)
+
+
+def asker(index: Index, **scores: float) -> tuple[Asker, Pointing]:
+    pointing: Any = Pointing(**scores)
+    return Asker(index, pointing), pointing
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "document", "page", "line"),
+    [
+        ("Who flew the first kite?", "Anna Mill", "kites.md", None, 3),
+        ("When does snow fall?", "winter", "deep/rain.txt", None, 3),
+        ("How high is the lighthouse of Skagen?", "46", "deep/er/page.html", None, None),
+        ("When was the mill built?", "1902", "mill.pdf", 1, None),
+        ("What was the wheel made of?", "oak", "mill.pdf", 2, None),
+        ("How many steps has the tower?", "99", "rows.jsonl#7", None, 3),
+    ],
+)
+def test_answers_stand_where_they_say(
+    index: Index, question: str, text: str, document: str, page: int | None, line: int | None
+) -> None:
+    asking, pointing = asker(index, **{text: 0.9})
+    found = asking.ask(question)[0]
+    assert (found.text, found.document, found.page, found.line) == (text, document, page, line)
+    assert found.passage[found.passage_start : found.passage_end] == text
+    assert found.end - found.start == len(text)
+    assert text in found.sentence
+    assert found.sentence in found.passage
+    assert 0 < len(pointing.read) <= 10
+
+
+def test_offsets_are_those_of_the_file(index: Index, collection: Path) -> None:
+    [found] = asker(index, **{"Anna Mill": 0.9})[0].ask("Who flew the first kite?")
+    text = (collection / "kites.md").read_text("utf-8")
+    assert text[found.start : found.end] == "Anna Mill"
+    assert found.sentence == "The first kite of the valley was flown by Anna Mill in 1871."
+
+
+def test_the_bundled_reader_finds_answers(index: Index, predictor: Predictor) -> None:
+    found = Asker(index, predictor).ask("Who flew the first kite of the valley in 1871?")
+    assert found[0].document == "kites.md"
+    assert "Anna Mill" in found[0].text
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert len({each.text for each in found}) == len(found)
+
+
+def passage(text: str, score: float) -> Passage:
+    return Passage(text, score, "a.txt", "a", None, 1, 0, len(text))
+
+
+def test_both_the_search_and_the_reader_count() -> None:
+    one, two = passage("rain", 9.0), passage("snow", 4.0)
+    rain, snow = Answer("rain", 0, 4, 0.5), Answer("snow", 0, 4, 0.5)
+    ranked = merge([(two, Reading([snow], 0.0)), (one, Reading([rain], 0.0))])
+    assert [answer.text for _, _, answer in ranked] == ["rain", "snow"]
+    sure = Answer("snow", 0, 4, 1.0)
+    unsure = Answer("rain", 0, 4, 1e-9)
+    ranked = merge([(one, Reading([unsure], 0.0)), (two, Reading([sure], 0.0))])
+    assert [answer.text for _, _, answer in ranked] == ["snow", "rain"]
+
+
+def test_an_answer_is_given_once_and_none_that_the_reader_refuses() -> None:
+    one, two = passage("Rain", 9.0), passage("the rain", 8.0)
+    first, second = Answer("Rain", 0, 4, 0.5), Answer("the rain", 0, 8, 0.5)
+    found = [(one, Reading([first], 0.0)), (two, Reading([second], 0.0))]
+    [(_, place, answer)] = merge(found)
+    assert (place, answer) == (one, first)
+    assert merge([(one, Reading([first], 0.8))], threshold=0.7) == []
+    assert merge([]) == []
+
+
+def test_there_may_be_no_answer(index: Index) -> None:
+    asking, _ = asker(index, kite=1e-12)
+    assert asking.ask("Who flew the kite?") == []
+    assert asking.ask("zzz qqq") == []
+
+
+def test_mistakes_are_refused(index: Index) -> None:
+    asking, pointing = asker(index)
+    with pytest.raises(InputError, match="question is empty"):
+        asking.ask(" ")
+    with pytest.raises(InputError, match="top_k"):
+        asking.ask("Who?", 0)
+    with pytest.raises(InputError, match="at least 1 passage"):
+        Asker(index, pointing, passages=0)  # pyright: ignore[reportArgumentType]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
+    main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_index_update_and_ask(
+    capsys: pytest.CaptureFixture[str], collection: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "index"
+    out, err = run(capsys, "index", collection / "kites.md", "--output", folder)
+    assert (out, err) == ("", "1 documents, 1 passages\n")
+    (tmp_path / "bad.txt").write_bytes(b"\xff")
+    out, err = run(
+        capsys, "index", collection, tmp_path / "bad.txt", "--output", folder, "--update"
+    )
+    assert err.startswith("skipped: ")
+    assert err.count("\n") == 2
+    assert err.endswith("passages; 1 skipped\n")
+    question = "Who flew the first kite of the valley in 1871?"
+    out, _ = run(capsys, "ask", question, "--index", folder, "--format", "json", "--top-k", 2)
+    record = json.loads(out)
+    assert record["question"] == question
+    assert set(record["answers"][0]) == set(Found.__slots__)
+    assert record["answers"][0]["line"] == 3
+    out, _ = run(capsys, "ask", question, "--index", folder, "--top-k", 1, "--passages", 2)
+    text, place = out.rstrip("\n").split("\t")
+    assert "Anna Mill" in text
+    assert place.endswith("kites.md, line 3")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert (stopped.value.code, out, err.count("\n")) == (2, "", 1)
+    return err
+
+
+def test_the_command_line_refuses_in_one_line(
+    capsys: pytest.CaptureFixture[str], collection: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"\xff")
+    output = ("--output", tmp_path / "index")
+    assert "bad.txt" in refused(capsys, "index", collection, bad, *output, "--strict")
+    assert not (tmp_path / "index" / "current").exists()
+    assert "name the folders" in refused(capsys, "index", *output)
+    assert "no index in" in refused(capsys, "index", collection, *output, "--update")
+    assert "no index in" in refused(capsys, "ask", "Who?", "--index", tmp_path / "index")
+    run(capsys, "index", collection, *output)
+    assert "--size" in refused(capsys, "index", *output, "--update", "--size", 9)
+    assert "question is empty" in refused(capsys, "ask", " ", "--index", tmp_path / "index")
+
+
+def test_asking_needs_no_torch(collection: Path, tmp_path: Path) -> None:
+    Index.build([collection / "kites.md"], tmp_path / "index")
+    code = (
+        "import sys\nfrom fabir.cli import main\n"
+        f"main(['ask', 'Who flew the kite?', '--index', {str(tmp_path / 'index')!r}])\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert b"kites.md" in done.stdout
+
+
+def test_on_a_terminal_the_answer_stands_in_its_sentence(
+    capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.search.show._on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    question = "Who flew the first kite of the valley in 1871?"
+    out, _ = run(capsys, "ask", question, "--index", index.folder, "--top-k", 1)
+    assert "kites.md, line 3" in out
+    assert "  The first kite of the valley was flown by Anna Mill in 1871." in out
+
+
+def test_control_characters_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("The kite was flown by Anna \x1b[2J\x07 Mill in 1871.")
+    Index.build([tmp_path / "a.txt"], tmp_path / "index")
+    for terminal in (False, True):
+        monkeypatch.setattr("fabir.search.show._on_terminal", lambda now=terminal: now)
+        out, _ = run(capsys, "ask", "Who flew the kite?", "--index", tmp_path / "index")
+        assert "Anna" in out
+        assert "\x1b[2J" not in out
+        assert "\x07" not in out
+
+
+def test_questions_come_from_a_pipe_or_a_person(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
+    assert list(talk.questions()) == ["one", "two"]
+    monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    typed = iter(["three", " four ", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(typed))
+    assert list(talk.questions()) == ["three", "four"]
+    assert os.path.exists(tmp_path / "fabir" / "history")
+
+
+class Lines(list[str]):
+    """A standard input."""
+
+    def __init__(self, lines: list[str], *, terminal: bool = False) -> None:
+        super().__init__(lines)
+        self.isatty = lambda: terminal

@@ -1,0 +1,263 @@
+"""The index: exact places, updates that equal building anew, and safety from kills."""
+
+import os
+import random
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collection import KITES, PAGES, write_collection, write_pdf
+from fabir.errors import InputError
+from fabir.search import building
+from fabir.search.index import Index
+from fabir.search.storage import open_generation
+
+WORDS = ["rain", "kite", "mill", "wind", "Straße", "été", "雨", "\n\n", ".", ""]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    write_collection(folder)
+    return folder
+
+
+def state(index: Index) -> list[object]:
+    """All that an index knows of its passages, and how it ranks them."""
+    generation = open_generation(index.folder)
+    passages = [index._passage(number, 0.0) for number in range(len(index))]
+    stems = list(generation.stems)
+    tokens = [stems[token] for token in generation.tokens]
+    questions = "rain", "kite of Anna", "who built the mill in 1902?"
+    ranked = [
+        (passage.document, passage.start, round(passage.score, 4))
+        for question in questions
+        for passage in index.search(question, 50)
+    ]
+    return [*passages, *tokens, *sorted(ranked)]
+
+
+def test_the_right_passage_of_every_kind_is_first(collection: Path, tmp_path: Path) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    for question, document, line, title in [
+        ("Who flew the first kite?", "kites.md", 1, "Kites"),
+        ("From where does rain fall?", "deep/rain.txt", 1, "rain"),
+        ("When does snow fall?", "deep/rain.txt", 1, "rain"),
+        ("How high is the lighthouse?", "deep/er/page.html", None, "Lighthouses"),
+        ("Who opened bridges?", "rows.jsonl#a1", 1, "Bridges"),
+        ("How many steps has Lund's tower?", "rows.jsonl#7", 3, "Towers"),
+        ("Who painted the doors?", "table.csv#1", 2, "table"),
+    ]:
+        best = index.search(question, 3)[0]
+        assert (best.document, best.line, best.title) == (document, line, title)
+        assert best.page is None
+    assert index.documents == 7
+    assert index.search("secret") == []
+    assert [each.score for each in index.search("the falls")] == sorted(
+        (each.score for each in index.search("the falls")), reverse=True
+    )
+
+
+def test_passages_of_a_pdf_have_pages(tmp_path: Path) -> None:
+    pytest.importorskip("pypdf")
+    write_pdf(tmp_path / "mill.pdf", PAGES)
+    index = Index.build([tmp_path / "mill.pdf"], tmp_path / "index")
+    best = index.search("oak wheel")[0]
+    assert (best.page, best.line, best.text) == (2, None, PAGES[1])
+
+
+TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=80).map(" ".join)
+
+
+@given(TEXT, st.integers(5, 60))
+def test_places_are_exact_in_any_text(text: str, size: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "a.txt").write_bytes(text.encode())
+        (folder / "b.txt").write_text("rain kite")
+        index = Index.build([folder], folder / "index", size=size)
+        covered = [False] * len(text)
+        for number in range(len(index)):
+            passage = index._passage(number, 0.0)
+            if passage.document == "a.txt":
+                assert text[passage.start : passage.end] == passage.text
+                assert passage.line == 1 + text.count("\n", 0, passage.start)
+                covered[passage.start : passage.end] = [True] * len(passage.text)
+        assert all(done or char.isspace() for done, char in zip(covered, text, strict=True))
+
+
+def test_an_update_reads_what_changed_and_equals_building_anew(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    old = Index.open(tmp_path / "index")
+    before = state(old)
+    (collection / "kites.md").write_text("Otto flew a kite over the mill.\n")
+    (collection / "rows.jsonl").unlink()
+    (collection / "deep" / "new.txt").write_text("The mill grinds rye.")
+    os.utime(collection / "table.csv", (1, 1))
+    read: list[str] = []
+    real = building.read_documents
+    monkeypatch.setattr(
+        building, "read_documents", lambda path, skip: (read.append(path.name), real(path, skip))[1]
+    )
+    index.update()
+    assert sorted(read) == ["kites.md", "new.txt"]
+    assert state(index) == state(Index.build([collection], tmp_path / "anew"))
+    assert state(index) != before
+    assert index.search("Anna") == index.search("bridge") == []
+    assert [passage.document for passage in index.search("rye")] == ["deep/new.txt"]
+    # What was opened before stays as it was, although its files are gone.
+    assert old.search("Anna")[0].text in KITES
+    assert len(list((tmp_path / "index").glob("generation-*"))) == 1
+
+
+def test_other_sources_may_be_given_to_an_update(collection: Path, tmp_path: Path) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    index.update([collection / "deep", collection / "kites.md"])
+    assert index.documents == 3
+    assert state(index) == state(
+        Index.build([collection / "deep", collection / "kites.md"], tmp_path / "anew")
+    )
+
+
+def test_files_of_a_minute_ago_are_known_by_time_and_fresh_ones_by_content(
+    collection: Path, tmp_path: Path
+) -> None:
+    path = collection / "kites.md"
+    index = Index.build([collection], tmp_path / "index")
+    stamp = path.stat().st_mtime_ns
+    path.write_text(path.read_text("utf-8").replace("Anna", "Otto"), "utf-8")
+    os.utime(path, ns=(stamp, stamp))  # as if written within the clock's tick
+    index.update()
+    assert "Otto" in index.search("first kite")[0].text
+
+
+def test_what_is_broken_is_named_and_skipped_or_stops(collection: Path, tmp_path: Path) -> None:
+    (collection / "bad.txt").write_bytes(b"\xff")
+    (collection / "rows.jsonl").open("a").write("{\n")
+    skipped: list[str] = []
+    index = Index.build([collection], tmp_path / "index", skip=skipped.append)
+    assert [Path(line.split(":")[0]).name for line in skipped] == ["bad.txt", "rows.jsonl"]
+    assert index.documents == 7
+    before = state(index)
+    with pytest.raises(InputError, match=r"bad\.txt"):
+        index.update()
+    assert state(Index.open(tmp_path / "index")) == before
+
+
+def test_a_file_that_breaks_off_leaves_nothing(collection: Path, tmp_path: Path) -> None:
+    clean = state(Index.build([collection], tmp_path / "clean"))
+    rows = b'{"text": "A zebra."}\n' * 50_000
+    (collection / "aa.jsonl").write_bytes(rows + b'{"text": "\xff"}\n')
+    skipped: list[str] = []
+    index = Index.build([collection], tmp_path / "index", skip=skipped.append)
+    assert len(skipped) == 1
+    assert state(index) == clean
+
+
+def test_links_hidden_files_and_pipes_are_left_out(collection: Path, tmp_path: Path) -> None:
+    clean = state(Index.build([collection], tmp_path / "clean"))
+    outside = tmp_path / "outside.txt"
+    outside.write_text("a zebra")
+    (collection / "link.txt").symlink_to(outside)
+    (collection / "loop").symlink_to(collection)
+    (collection / ".hidden.txt").write_text("a zebra")
+    os.mkfifo(collection / "pipe.txt")
+    assert state(Index.build([collection], tmp_path / "index")) == clean
+
+
+def test_strange_names_can_be_indexed_and_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for name in (b"caf\xe9.txt", b"a\x1b[2Jb\n.txt", "雨.txt".encode()):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("It rains.")
+    index = Index.build([folder], tmp_path / "index")
+    index.update()
+    names = [passage.document for passage in index.search("rain")]
+    assert len(names) == 3
+    assert all(name.isprintable() and name.encode("utf-8") for name in names)
+
+
+def test_an_index_in_its_own_folder_is_not_indexed(collection: Path) -> None:
+    index = Index.build([collection], collection / "index")
+    (collection / "index" / "note.txt").write_text("a zebra")
+    index.update()
+    assert index.search("zebra") == []
+
+
+def test_mistakes_are_refused_and_change_nothing(collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("precious")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.exe").touch()
+    for sources, folder, reason in [
+        ([collection], tmp_path / "mine", "not empty"),
+        ([collection], tmp_path / "a.exe", "it is a file"),
+        ([tmp_path / "no"], tmp_path / "index", "no such file"),
+        ([tmp_path / "a.exe"], tmp_path / "index", "none of"),
+        ([tmp_path / "empty"], tmp_path / "index", "no text in"),
+    ]:
+        with pytest.raises(InputError, match=reason):
+            Index.build(sources, folder)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
+    with pytest.raises(InputError, match="no index in"):
+        Index.open(tmp_path / "empty")
+    with pytest.raises(InputError, match="no index in"):
+        Index.open(tmp_path / "index")
+    index = Index.build([collection], tmp_path / "index")
+    with pytest.raises(InputError, match="k must be"):
+        index.search("rain", 0)
+    (next((tmp_path / "index").glob("generation-*")) / "passages.npy").write_bytes(b"")
+    with pytest.raises(InputError, match="damaged"):
+        Index.open(tmp_path / "index")
+
+
+def test_one_process_writes_at_a_time(collection: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    index = Index.build([collection], tmp_path / "index")
+    (collection / "bad.txt").write_bytes(b"\xff")
+    reasons: list[str] = []
+
+    def meanwhile(reason: str) -> None:
+        with pytest.raises(InputError, match="another process"):
+            Index.build([collection], tmp_path / "index", skip=reasons.append)
+        reasons.append(reason)
+
+    index.update(skip=meanwhile)
+    assert len(reasons) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_index_opens_whenever_its_update_was_killed(collection: Path, tmp_path: Path) -> None:
+    rounds = int(os.environ.get("FABIR_KILLS", "8"))
+    folder = tmp_path / "index"
+    index = Index.build([collection], folder)
+    began = time.monotonic()
+    index.update()
+    duration = time.monotonic() - began
+    kills = 0
+    for number in range(rounds):
+        text = f"Mill {number} grinds rye. {'x ' * 200}\n\n"
+        (collection / "new.txt").write_text(text * random.randint(1, 30))
+        process = os.fork()
+        if not process:
+            try:
+                Index.open(folder).update()
+            finally:
+                os._exit(0)
+        time.sleep(random.uniform(0, 2 * duration))
+        os.kill(process, signal.SIGKILL)
+        kills += os.waitpid(process, 0)[1] == signal.SIGKILL
+        survived = Index.open(folder)
+        assert survived.search("Who flew the first kite?")[0].document == "kites.md"
+        assert len(state(survived)) > len(survived)
+    assert kills
+    Index.open(folder).update()
+    assert state(Index.open(folder)) == state(Index.build([collection], tmp_path / "anew"))
+    assert len(list(folder.glob("generation-*"))) == 1

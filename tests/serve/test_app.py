@@ -1,0 +1,250 @@
+"""What is answered over HTTP, and what is refused how; in this process, without a network."""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from collection import write_collection
+from fabir.answer.predictor import BUNDLED, Predictor
+from fabir.folder import WEIGHTS
+from fabir.search.asker import Asker, Found
+from fabir.search.index import Index
+from fabir.serve import guard
+from fabir.serve.app import create_app
+from fabir.serve.attention import Explainer
+from factories import ABBEY, RAIN
+
+QUESTION = "When was the abbey founded?"
+ASKED = {"question": QUESTION, "passage": ABBEY}
+JSON = {"content-type": "application/json"}
+
+
+class Shelf:
+    """Stands for an index of one document: finds its first word."""
+
+    def ask(self, question: str, top_k: int = 5) -> list[Found]:
+        document = "caf\udce9.txt"  # a name that is not UTF-8
+        return [Found("The", 0.5, document, None, 1, 0, 3, ABBEY, 0, 3, ABBEY)][:top_k]
+
+
+@pytest.fixture(scope="module")
+def predictor() -> Predictor:
+    return Predictor.load()
+
+
+Call = Callable[[httpx.AsyncClient], Awaitable[Any]]
+
+
+def talk(predictor: Predictor, call: Call, **options: Any) -> Any:
+    """What `call` makes of a client of a new application."""
+
+    async def run() -> Any:
+        transport = httpx.ASGITransport(create_app(predictor, **options))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await call(client)
+
+    return asyncio.run(run())
+
+
+def post(predictor: Predictor, path: str, **content: Any) -> httpx.Response:
+    options = content.pop("options", {})
+    return talk(predictor, lambda client: client.post(path, **content), **options)
+
+
+def test_answers_are_the_predictors(predictor: Predictor) -> None:
+    found = post(predictor, "/answer", json={**ASKED, "top_k": 3})
+    assert found.status_code == 200
+    answers = found.json()["answers"]
+    assert answers[0]["text"] == "1082"
+    expected = predictor.answer(QUESTION, ABBEY, top_k=3)
+    assert [(a["text"], a["start"], a["end"]) for a in answers] == [
+        (a.text, a.start, a.end) for a in expected
+    ]
+    assert found.json()["no_answer"] == pytest.approx(1 - answers[0]["score"])
+
+
+def test_many_at_a_time_get_the_same_answers(predictor: Predictor) -> None:
+    asked = [{"question": q, "passage": p} for q in (QUESTION, "Who?") for p in (ABBEY, RAIN)] * 8
+
+    async def call(client: httpx.AsyncClient) -> tuple[list[httpx.Response], str]:
+        found = await asyncio.gather(*(client.post("/answer", json=each) for each in asked))
+        return found, (await client.get("/metrics")).text
+
+    found, metrics = talk(predictor, call)
+    for each, response in zip(asked, found, strict=True):
+        expected = predictor.answer(each["question"], each["passage"])
+        assert [a["start"] for a in response.json()["answers"]] == [a.start for a in expected]
+    assert 'fabir_requests_total{path="/answer",status="200"} 32.0' in metrics
+    batches = re.search(r"fabir_batch_questions_count (\d+)", metrics)
+    assert batches
+    assert int(batches[1]) < 32
+
+
+def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> None:
+    passage = f"\U0001f30a\x00\x1b é {ABBEY}"
+    (answer,) = post(predictor, "/answer", json={**ASKED, "passage": passage}).json()["answers"]
+    assert answer["text"] == passage[answer["start"] : answer["end"]] == "1082"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ('{"question": "Who?", "passage"', 400, "not valid JSON"),
+        ("", 422, "object"),
+        ("[]", 422, "object"),
+        ("[" * 100_000, 400, "body"),
+        (b'{"question": "Who?", "passage": "\xff"}', 400, "body"),
+        ('{"question": "Who?", "passage": "\x01"}', 400, "not valid JSON"),
+        ('{"question": "Who?", "passage": "\\ud800 a"}', 422, "passage"),
+        ('{"question": "Who?", "passage": "a", "\\ud800": 1, "top_k": "\\udfff"}', 422, "top_k"),
+        ('{"question": "Who?"}', 422, "passage: Field required"),
+        ('{"question": 3, "passage": "a"}', 422, "question: Input should be a valid string"),
+        ('{"question": " ", "passage": "a"}', 422, "question: it is empty"),
+        ('{"question": "Who?", "passage": "\\n\\t"}', 422, "passage: it is empty"),
+        ('{"question": "Who?", "passage": "a", "top_k": 0}', 422, "greater than or equal to 1"),
+        ('{"question": "Who?", "passage": "a", "top_k": 21}', 422, "less than or equal to 20"),
+        ('{"question": "Who?", "passage": "a", "top_k": NaN}', 422, "top_k"),
+        ('{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}", 400, "body"),
+        (json.dumps({"question": "w" * 1001, "passage": "a"}), 422, "at most 1000 char"),
+        (json.dumps({"question": "Who?", "passage": "a" * 100_001}), 422, "at most 100000 char"),
+        ("a" * 10_000_000, 413, "larger than 1,048,576 bytes"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_line(
+    predictor: Predictor, body: str | bytes, status: int, message: str
+) -> None:
+    found = post(predictor, "/answer", content=body, headers=JSON)
+    assert (found.status_code, list(found.json())) == (status, ["detail"])
+    assert message in found.json()["detail"]
+    assert "\n" not in found.json()["detail"]
+
+
+def test_a_body_in_pieces_is_limited_too(predictor: Predictor) -> None:
+    async def pieces() -> Any:
+        for _ in range(200):
+            yield b" " * 10_000
+
+    assert post(predictor, "/answer", content=pieces(), headers=JSON).status_code == 413
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_PATIENCE", 0.01)
+
+    async def run() -> None:
+        with pytest.raises(guard.HTTPException) as refused:
+            await guard._limited(lambda: asyncio.sleep(60, {}))()
+        assert refused.value.status_code == 408
+
+    asyncio.run(run())
+
+
+def test_a_form_of_another_site_is_not_answered(predictor: Predictor) -> None:
+    """Browsers send such without asking; JSON they do not."""
+    found = post(
+        predictor, "/answer", content=json.dumps(ASKED), headers={"content-type": "text/plain"}
+    )
+    assert found.status_code == 422
+    assert "application/json" in found.json()["detail"]
+
+
+def test_an_index_is_asked(predictor: Predictor) -> None:
+    options = {"asker": Shelf()}
+    (found,) = post(predictor, "/ask", json={"question": "What?"}, options=options).json()[
+        "answers"
+    ]
+    assert found["document"] == "caf?.txt"
+    assert found["passage"][found["passage_start"] : found["passage_end"]] == found["text"] == "The"
+    assert post(predictor, "/ask", json={"question": ""}, options=options).status_code == 422
+
+
+def test_a_real_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Path) -> None:
+    write_collection(tmp_path / "documents")
+    asker = Asker(Index.build([tmp_path / "documents"], tmp_path / "index"), predictor)
+    asked = {"question": "Who flew the first kite of the valley?", "top_k": 2}
+    found = post(predictor, "/ask", json=asked, options={"asker": asker}).json()["answers"]
+    assert found[0]["text"] == "Anna Mill"
+    assert [each["text"] for each in found] == [a.text for a in asker.ask(*asked.values())]
+
+
+def test_without_an_index_there_is_nothing_to_ask(predictor: Predictor) -> None:
+    found = post(predictor, "/ask", json={"question": "What?"})
+    assert found.status_code == 404
+    assert "--index" in found.json()["detail"]
+
+
+def test_when_too_much_waits_it_says_when_to_come_again(predictor: Predictor) -> None:
+    async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
+        return await asyncio.gather(*(client.post("/answer", json=ASKED) for _ in range(9)))
+
+    found = talk(predictor, call, waiting=1000)
+    statuses = [each.status_code for each in found]
+    assert set(statuses) == {200, 503}
+    for each in found:
+        if each.status_code == 503:
+            assert each.headers["retry-after"] == "1"
+            assert "try again" in each.json()["detail"]
+
+
+def test_the_attention_view_is_a_page_with_a_policy(predictor: Predictor) -> None:
+    found = post(predictor, "/explain", json=ASKED)
+    assert found.status_code == 200
+    assert found.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in found.headers["content-security-policy"]
+    assert "cross_attention" in found.text
+
+
+def test_without_weights_or_torch_it_says_so(
+    predictor: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in BUNDLED.iterdir():
+        if path.name != WEIGHTS:
+            os.symlink(path, tmp_path / path.name)
+    exported = {"explainer": Explainer(tmp_path)}
+    found = post(predictor, "/explain", json=ASKED, options=exported)
+    assert found.status_code == 501
+    assert "only exported" in found.json()["detail"]
+    monkeypatch.setattr("fabir.serve.attention.find_spec", lambda name: None)
+    assert "needs torch" in post(predictor, "/explain", json=ASKED).json()["detail"]
+    health = talk(predictor, lambda client: client.get("/health")).json()
+    assert (health["status"], health["index"]) == ("ok", False)
+    assert "needs torch" in health["explain"]
+
+
+def test_the_page_and_the_schema_need_nothing_from_elsewhere(predictor: Predictor) -> None:
+    page = talk(predictor, lambda client: client.get("/"))
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
+    assert "innerHTML" not in page.text
+    schema = talk(predictor, lambda client: client.get("/openapi.json")).json()
+    assert set(schema["paths"]) == {"/answer", "/ask", "/explain", "/health", "/metrics"}
+    for path in ("/docs", "/redoc", "/nothing"):
+        assert talk(predictor, lambda client, path=path: client.get(path)).status_code == 404
+
+
+def test_the_documentation_shows_what_is_answered(predictor: Predictor) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    asked, answered = re.findall(r"""^ *'?({"(?:question|answers)".*})""", text, re.MULTILINE)
+    found = post(predictor, "/answer", json=json.loads(asked)).json()
+    expected = json.loads(answered)
+    assert found["no_answer"] == pytest.approx(expected["no_answer"], abs=0.01)
+    assert found["answers"][0] == pytest.approx(expected["answers"][0], abs=0.01)
+
+
+def test_other_paths_are_counted_together(predictor: Predictor) -> None:
+    async def call(client: httpx.AsyncClient) -> str:
+        for path in ("/a", "/b", "/%00"):
+            await client.get(path)
+        await client.get("/answer")
+        return (await client.get("/metrics")).text
+
+    metrics = talk(predictor, call)
+    assert 'fabir_requests_total{path="other",status="404"} 3.0' in metrics
+    assert 'fabir_requests_total{path="/answer",status="405"} 1.0' in metrics

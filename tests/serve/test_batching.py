@@ -1,0 +1,151 @@
+"""Questions read together: the same answers as alone, and nobody waits for ever."""
+
+import asyncio
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from fabir.answer.predictor import Predictor, Reading
+from fabir.errors import InputError
+from fabir.serve import batching
+from fabir.serve.batching import Batcher, BusyError
+from factories import ABBEY, EXAMPLES, RAIN, small_reader
+
+PAIRS = [(question, passage) for question, passage, *_ in EXAMPLES]
+
+
+class Watched(Predictor):
+    """Keeps what it is asked together; can be made to wait, and trips over a word."""
+
+    def __init__(self) -> None:
+        super().__init__(small_reader())
+        self.asked: list[list[tuple[str, str]]] = []
+        self.go = threading.Event()
+        self.go.set()
+
+    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+        pairs = list(pairs)
+        self.asked.append(pairs)
+        self.go.wait(60)
+        if any(question == "trip" for question, _ in pairs):
+            raise RuntimeError("tripped")
+        return super().read_all(pairs, top_k)
+
+
+def read_together(batcher: Batcher, *asked: tuple[str, str, int]) -> list[Any]:
+    async def run() -> list[Any]:
+        reads = (batcher.read(*each) for each in asked)
+        return await asyncio.gather(*reads, return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_answers_are_those_of_the_predictor_alone() -> None:
+    predictor = Watched()
+    sizes: list[int] = []
+    batcher = Batcher(predictor, noticed=sizes.append)
+    wanted = [1, 3, 2, 5]
+    asked = [(*pair, top_k) for pair, top_k in zip(PAIRS, wanted, strict=True)]
+    found = read_together(batcher, *asked)
+    batcher.close()
+    assert sizes == [4]
+    assert predictor.asked == [PAIRS]
+    for (question, passage, top_k), reading in zip(asked, found, strict=True):
+        alone = next(Predictor(predictor.reader).read_all([(question, passage)], top_k))
+        assert [(a.text, a.start, a.end) for a in reading.answers] == [
+            (a.text, a.start, a.end) for a in alone.answers
+        ]
+        # In bfloat16, and padded otherwise.
+        assert reading.no_answer == pytest.approx(alone.no_answer, abs=0.02)
+
+
+def test_what_fails_fails_alone() -> None:
+    batcher = Batcher(Watched())
+    asked = [("What falls?", RAIN, 1), ("trip", RAIN, 1), (" ", RAIN, 1), ("Who?", ABBEY, 0)]
+    answered, tripped, blank, none = read_together(batcher, *asked)
+    batcher.close()
+    assert answered.answers
+    assert isinstance(tripped, RuntimeError)
+    assert isinstance(blank, InputError)
+    assert isinstance(none, InputError)
+
+
+def test_what_comes_while_a_batch_is_read_makes_the_next_one() -> None:
+    predictor = Watched()
+    predictor.go.clear()
+    batcher = Batcher(predictor)
+
+    async def run() -> None:
+        first = asyncio.create_task(batcher.read(*PAIRS[0], 1))
+        while not predictor.asked:
+            await asyncio.sleep(0.01)
+        others = [asyncio.create_task(batcher.read(*pair, 1)) for pair in PAIRS[1:]]
+        await asyncio.sleep(0.05)
+        assert batcher.waiting
+        predictor.go.set()
+        await asyncio.gather(first, *others)
+        assert batcher.waiting == 0
+
+    asyncio.run(run())
+    batcher.close()
+    assert predictor.asked == [PAIRS[:1], PAIRS[1:]]
+
+
+def test_a_batch_is_bounded_by_what_there_is_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "BATCH", 700)
+    predictor = Watched()
+    batcher = Batcher(predictor)
+    long = ("Where does rain fall from?", " ".join([RAIN] * 20), 1)
+    read_together(batcher, (*PAIRS[0], 1), (*PAIRS[1], 1), (*PAIRS[2], 1), long, (*PAIRS[3], 1))
+    batcher.close()
+    assert [len(asked) for asked in predictor.asked] == [2, 1, 1, 1]
+
+
+def test_too_much_is_turned_away_and_then_taken_again() -> None:
+    predictor = Watched()
+    predictor.go.clear()
+    batcher = Batcher(predictor, waiting=700)
+
+    async def run() -> None:
+        first = asyncio.create_task(batcher.read(*PAIRS[0], 1))
+        while not predictor.asked:
+            await asyncio.sleep(0.01)
+        waiting = [asyncio.create_task(batcher.read(*pair, 1)) for pair in PAIRS[1:3]]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError, match="try again"):
+            await batcher.read(*PAIRS[3], 1)
+        predictor.go.set()
+        await asyncio.gather(first, *waiting)
+        assert (await batcher.read(*PAIRS[3], 1)).answers
+
+    asyncio.run(run())
+    batcher.close()
+
+
+def test_one_who_leaves_does_not_disturb_the_others() -> None:
+    batcher = Batcher(Watched())
+
+    async def run() -> None:
+        leaving = asyncio.create_task(batcher.read(*PAIRS[0], 1))
+        staying = asyncio.create_task(batcher.read(*PAIRS[1], 1))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        assert (await staying).answers
+
+    asyncio.run(run())
+    batcher.close()
+
+
+def test_calls_run_in_the_thread_of_the_predictor() -> None:
+    batcher = Batcher(Watched())
+
+    async def run() -> None:
+        name = await batcher.call(lambda: threading.current_thread().name, 1)
+        assert name.startswith("fabir-reader")
+        with pytest.raises(ZeroDivisionError):
+            await batcher.call(lambda: 1 // 0, 1)
+
+    asyncio.run(run())
+    batcher.close()

@@ -1,0 +1,119 @@
+"""The service as it is started and stopped: in a process of its own, over a real connection."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fabir.cli import main
+from fabir.serve.run import _address, _listen
+from factories import ABBEY
+from serving import Running, running
+
+ASKED = {"question": "When was the abbey founded?", "passage": ABBEY}
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(["serve", *map(str, arguments)])
+    assert stopped.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_what_cannot_be_served_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "in use" in refused(capsys, "--port", port)
+    assert "cannot listen on" in refused(capsys, "--port", 99999)
+    assert "cannot listen on no-such-host" in refused(capsys, "--host", "no-such-host")
+    assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'fabir[serve]'" in refused(capsys, "--port", 0)
+
+
+def test_addresses_of_both_kinds_are_said() -> None:
+    with _listen("127.0.0.1", 0) as listening:
+        assert _address(listening).startswith("http://127.0.0.1:")
+    if socket.has_dualstack_ipv6():
+        with _listen("::1", 0) as listening:
+            assert _address(listening).startswith("http://[::1]:")
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    with running() as service:
+        yield service
+
+
+@pytest.mark.slow
+def test_it_answers_without_torch(service: Running) -> None:
+    found = httpx.post(f"{service.url}/answer", json=ASKED, timeout=60)
+    assert [each["text"] for each in found.json()["answers"]] == ["1082"]
+    libraries = Path(f"/proc/{service.process.pid}/maps")
+    if libraries.exists():
+        assert "torch" not in libraries.read_text()
+
+
+@pytest.mark.slow
+def test_hostile_bodies_do_not_disturb_it(service: Running) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    for sent in (
+        b"\x00\xff\xfe nothing\r\n\r\n",
+        b"POST /answer HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{",  # and leaves
+        b"POST /answer HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n",
+        b"GET /%ff%00/../.. HTTP/1.1\r\nHost: a\r\n\r\n",
+    ):
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(sent)
+    large = httpx.post(f"{service.url}/answer", content=b"a" * 10_000_000, timeout=60)
+    assert large.status_code == 413
+    assert httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_asked_before_it_stops_is_answered(how: signal.Signals) -> None:
+    """Much work is under way when it is told to stop."""
+    long = {"question": "When was the abbey founded?", "passage": (ABBEY + " ") * 200}
+    found: list[httpx.Response] = []
+    with running() as service:
+        httpx.post(f"{service.url}/answer", json=ASKED, timeout=60)
+        asking = [
+            threading.Thread(
+                target=lambda: found.append(
+                    httpx.post(f"{service.url}/answer", json=long, timeout=60)
+                )
+            )
+            for _ in range(3)
+        ]
+        for each in asking:
+            each.start()
+        while "fabir_waiting_characters 0.0" in httpx.get(f"{service.url}/metrics").text:
+            time.sleep(0.01)
+        service.process.send_signal(how)
+        for each in asking:
+            each.join()
+        assert service.process.wait(60) == 0
+        assert service.process.stderr is not None
+        assert service.process.stderr.read() == ""
+    assert [each.status_code for each in found] == [200] * 3
+    assert json.loads(found[0].content)["answers"][0]["text"]
+
+
+def test_help_does_not_wait_for_fastapi() -> None:
+    code = (
+        "import sys\nfrom fabir.cli import main\n"
+        "try: main(['serve', '--help'])\nexcept SystemExit: pass\n"
+        "assert not {'fastapi', 'uvicorn', 'numpy'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

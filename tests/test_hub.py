@@ -1,0 +1,135 @@
+"""Readers by name: a folder, the bundled one, or one of the Hugging Face hub, which is not asked
+here: what stands in for it records what it is told."""
+
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fabir.answer.predictor import BUNDLED, Predictor
+from fabir.errors import InputError
+from fabir.folder import FILES, find_reader
+from fabir.hub import push
+from fabir.reader import Reader
+from factories import ABBEY, small_reader
+
+ASKED = ("Who founded the abbey?", ABBEY)
+
+
+class Hub:
+    """A hub in a folder, with as much of huggingface_hub as is used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+
+    def snapshot_download(self, name: str, **options: Any) -> str:
+        self.calls.append((name, options))
+        if not (self.folder / name).is_dir():
+            raise OSError(f"404\nfor {name}")
+        return str(self.folder / name)
+
+    def api(self, token: str | None = None) -> "Hub":
+        if token == "wrong":
+            raise OSError("401")
+        return self
+
+    def create_repo(self, name: str, **options: Any) -> str:
+        self.calls.append((name, options))
+        if "/" not in name:
+            raise ValueError("no owner")
+        (self.folder / name).mkdir(parents=True, exist_ok=True)
+        return f"https://hub/{name}"
+
+    def file_exists(self, name: str, path: str) -> bool:
+        return (self.folder / name / path).exists()
+
+    def upload_file(self, *, path_or_fileobj: bytes, path_in_repo: str, repo_id: str) -> None:
+        (self.folder / repo_id / path_in_repo).write_bytes(path_or_fileobj)
+
+    def upload_folder(self, *, repo_id: str, folder_path: Path, allow_patterns: list[str]) -> None:
+        for path in folder_path.iterdir():
+            if path.name in allow_patterns:
+                shutil.copy(path, self.folder / repo_id)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    hub = Hub(tmp_path / "hub")
+    module = SimpleNamespace(snapshot_download=hub.snapshot_download, HfApi=hub.api)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", module)
+    monkeypatch.chdir(tmp_path)
+    return hub
+
+
+def test_a_pushed_reader_is_got_by_name(hub: Hub) -> None:
+    reader = small_reader()
+    assert reader.push_to_hub("me/small", private=True) == "https://hub/me/small"
+    assert hub.calls == [("me/small", {"private": True, "exist_ok": True})]
+    assert 'from_pretrained("me/small")' in (hub.folder / "me/small/README.md").read_text()
+    answers = Predictor(reader).answer(*ASKED)
+    assert Predictor.from_pretrained("me/small", revision="v1").answer(*ASKED) == answers
+    assert hub.calls[-1] == ("me/small", {"revision": "v1", "allow_patterns": list(FILES)})
+    for name in ("me/small", Path("me/small")):
+        assert Predictor.load(name).answer(*ASKED) == answers
+        assert Predictor(Reader.from_pretrained(name)).answer(*ASKED) == answers
+
+
+def test_a_folder_goes_before_the_hub(hub: Hub, tmp_path: Path) -> None:
+    reader = small_reader()
+    reader.save_pretrained("me/small")
+    assert Predictor(Reader.from_pretrained("me/small")).answer(*ASKED)
+    Predictor.from_pretrained(tmp_path / "me" / "small", max_words=5)
+    assert hub.calls == []
+
+
+def test_a_model_card_is_kept(hub: Hub) -> None:
+    small_reader().save("small")
+    Path("small/README.md").write_text("mine")
+    Path("small/train.json").write_text("{}")
+    push("small", "me/small")
+    assert (hub.folder / "me/small/README.md").read_text() == "mine"
+    assert not (hub.folder / "me/small/train.json").exists()
+    small_reader().push_to_hub("me/small")
+    assert (hub.folder / "me/small/README.md").read_text() == "mine"
+
+
+def test_the_bundled_reader_has_a_name(hub: Hub) -> None:
+    assert find_reader(None) == find_reader("bundled") == find_reader(Path("bundled")) == BUNDLED
+    Path("bundled").mkdir()
+    assert find_reader("bundled") == Path("bundled")
+
+
+def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"no folder me/none, nor does .*: 404 for me/none"):
+        Predictor.load("me/none")
+    with pytest.raises(InputError, match="does not take small: no owner"):
+        small_reader().push_to_hub("small")
+    with pytest.raises(InputError, match=r"hub is not a reader's folder: it lacks config.json"):
+        push(hub.folder, "me/small")
+    for path in ("runs/deep/er", "/no/reader", "nothing", "../me"):
+        assert find_reader(path) == Path(path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(InputError, match=r"no folder me/none; .* pip install 'fabir\[hub\]'"):
+        Predictor.load("me/none")
+    with pytest.raises(InputError, match=r"pip install 'fabir\[hub\]'"):
+        small_reader().push_to_hub("me/small")
+
+
+def test_the_hubs_own_library_has_what_is_used() -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    from inspect import signature
+
+    assert {"repo_id", "revision", "allow_patterns"} <= signature(
+        hub.snapshot_download
+    ).parameters.keys()
+    for name, used in {
+        "create_repo": {"repo_id", "private", "exist_ok"},
+        "file_exists": {"repo_id", "filename"},
+        "upload_file": {"path_or_fileobj", "path_in_repo", "repo_id"},
+        "upload_folder": {"repo_id", "folder_path", "allow_patterns"},
+    }.items():
+        assert used <= signature(getattr(hub.HfApi, name)).parameters.keys()
