@@ -84,7 +84,7 @@ def test_answers_stand_where_they_say(
     assert found.end - found.start == len(text)
     assert text in found.sentence
     assert found.sentence in found.passage
-    assert 0 < len(pointing.read) <= 10
+    assert 0 < len(pointing.read) <= 5
 
 
 def test_offsets_are_those_of_the_file(index: Index, collection: Path) -> None:

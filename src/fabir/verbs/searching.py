@@ -60,7 +60,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", nargs="?", help="(default: asks for questions)")
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to give (5)")
-    parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 10)")
+    parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 5)")
     add_reader(parser)
     parser.add_argument("--format", choices=["text", "json"], default="text")
 
