@@ -223,9 +223,11 @@ class Predictor:
             return -round_up(len(part.words), self.reader.steps.passage), longest[part]
 
         order = sorted(range(len(chunk)), key=lengths)  # questions about a part stay together
+        words = -sum(lengths(i)[0] for i in order)
+        most = min(self.reader.batch_words, -(-words // self._parallel))  # a batch for each thread
         parts: list[list[int]] = []
         while order:
-            size = max(1, self.reader.batch_words // -lengths(order[0])[0])
+            size = max(1, most // -lengths(order[0])[0])
             parts.append(order[:size])
             order = order[size:]
         batches = [[chunk[i] for i in part] for part in parts]
