@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Callable, Iterable
 
 from fabir.errors import InputError
-from fabir.text.tokens import _UNSPACED
+from fabir.text.tokens import UNSPACED
 
 # Not the reader's tokens: those keep what a search has to forget, and cost seven times as much.
-_find_words = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]{{1,40}}").findall
+_find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
 # They say nothing about what a passage is about, and are in most.
 _COMMON = """
     a also an and are as at be been being but by can could did do does for from had has have he

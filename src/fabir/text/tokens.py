@@ -60,11 +60,11 @@ def _joining_characters() -> str:
 
 _JOINING = f"[{_joining_characters()}]"
 # Scripts written without spaces, one letter a word: Thai, Lao, Burmese, Khmer, Chinese, kana.
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_LETTER = rf"[^\W\d_{_UNSPACED}]"
+_LETTER = rf"[^\W\d_{UNSPACED}]"
 # In this order. `++`, `*+` never give characters back: that keeps hostile input linear.
 _find_words = re.compile(
     "|".join(
