@@ -1,11 +1,13 @@
 """Settings every test runs under: few threads, repeatable generated cases, no deadlines."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 
+from factories import small_reader
 from tiny import Files, write_files
 
 # More threads make tests of this size slower, and the suite unpredictable on a busy machine.
@@ -29,3 +31,11 @@ def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """The tiny data set and its word vectors."""
     return write_files(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny reader."""
+    folder = tmp_path_factory.mktemp("reader")
+    small_reader().save(folder)
+    return folder

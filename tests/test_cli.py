@@ -11,17 +11,10 @@ import pytest
 
 from fabir.cli import main
 from fabir.data.squad import Dataset, read_squad, write_squad
-from factories import CONFIGS, small_reader
+from factories import CONFIGS
 from tiny import NETWORK, TRAINING, Files, dataset
 
 PASSAGE = "Gravity pulls the drops down, so rain falls from the clouds to the ground. ☔ Ende.\r\n"
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("reader")
-    small_reader().save(folder)
-    return folder
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fabir.answer.predictor import BUNDLED, Predictor
+from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
-from fabir.folder import FILES, find_reader
+from fabir.folder import BUNDLED, FILES, find_reader
 from fabir.hub import push
 from fabir.reader import Reader
 from factories import ABBEY, small_reader

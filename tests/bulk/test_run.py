@@ -19,17 +19,9 @@ from fabir.bulk.rows import COLUMNS
 from fabir.bulk.run import Done, answer_rows
 from fabir.data.tables import read_table
 from fabir.errors import InputError
-from factories import small_reader
 from tiny import Files
 
 TESTS = Path(__file__).parent.parent
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("reader")
-    small_reader().save(folder)
-    return folder
 
 
 @pytest.fixture

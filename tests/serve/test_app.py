@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from collection import write_collection
-from fabir.answer.predictor import BUNDLED, Predictor
-from fabir.folder import WEIGHTS
+from fabir.answer.predictor import Predictor
+from fabir.folder import BUNDLED, WEIGHTS
 from fabir.search.asker import Asker, Found
 from fabir.search.index import Index
 from fabir.serve import guard
@@ -248,3 +248,10 @@ def test_other_paths_are_counted_together(predictor: Predictor) -> None:
     metrics = talk(predictor, call)
     assert 'fabir_requests_total{path="other",status="404"} 3.0' in metrics
     assert 'fabir_requests_total{path="/answer",status="405"} 1.0' in metrics
+
+
+def test_the_attention_view_finds_a_reader_by_name() -> None:
+    for name in (None, Path("bundled")):
+        explainer = Explainer(name)
+        assert explainer.obstacle is None
+        explainer.close()

@@ -16,7 +16,6 @@ from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
 from fabir.data.batches import Batch, Steps, collate, round_up
 from fabir.errors import InputError
-from fabir.folder import BUNDLED as BUNDLED
 from fabir.folder import NETWORK, find_reader
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms, Vocabulary

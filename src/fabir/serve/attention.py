@@ -8,8 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabir.answer.predictor import BUNDLED
-from fabir.folder import WEIGHTS
+from fabir.folder import WEIGHTS, find_reader
 from fabir.serve.batching import BusyError
 
 if TYPE_CHECKING:
@@ -22,11 +21,11 @@ class Explainer:
     """Makes pages that show what a reader attended to.
 
     Args:
-        folder: the reader's; the bundled one's if not given
+        folder: the reader's, or what stands for one; the bundled one's if not given
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or BUNDLED
+        self.folder = find_reader(folder)
         self._thread = ThreadPoolExecutor(1, "fabir-explainer")
         self._asked = 0
 

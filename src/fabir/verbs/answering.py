@@ -182,12 +182,12 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.answer.predictor import BUNDLED
     from fabir.explain.page import explain, write_page
     from fabir.files import read_text
+    from fabir.folder import find_reader
     from fabir.reader import Reader
 
     passage = read_text(options.passage)
-    reader = Reader.load(options.reader or BUNDLED)
+    reader = Reader.load(find_reader(options.reader))
     write_page(explain(reader, options.question, passage, options.top_k), options.output)
     print(options.output)

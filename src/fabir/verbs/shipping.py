@@ -38,11 +38,11 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.answer.predictor import BUNDLED
     from fabir.data.squad import read_squad
     from fabir.export.onnx import export
+    from fabir.folder import find_reader
 
     data = read_squad(options.data, "keep") if options.data else None
-    quantise = options.quantise == "int8"
-    report = export(options.reader or BUNDLED, options.output, quantise=quantise, data=data)
+    source, quantise = find_reader(options.reader), options.quantise == "int8"
+    report = export(source, options.output, quantise=quantise, data=data)
     print(json.dumps(report, indent=1))
