@@ -83,7 +83,10 @@ class PlainFabir:
         logits = torch.einsum("ihd,jhd->hij", u, k)
         if self.config.attention_width:
             kernel = self.weights[f"{name}.kernel"][:, :, None]
-            logits = F.conv2d(logits, kernel, padding=(0, kernel.shape[3] // 2))
+            groups = 1
+            if self.config.depthwise:
+                kernel, groups = kernel.transpose(0, 1), len(logits)
+            logits = F.conv2d(logits, kernel, padding=(0, kernel.shape[3] // 2), groups=groups)
         return (logits / u.shape[2] ** 0.5).softmax(dim=over)
 
     def project(self, name: str, maps: Tensor, x: Tensor) -> Tensor:

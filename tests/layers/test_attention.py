@@ -17,15 +17,17 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def attention(width: int) -> AttentionWeights:
-    layer = AttentionWeights(DIM, HEADS, width=width)
+def attention(width: int, *, depthwise: bool = False) -> AttentionWeights:
+    layer = AttentionWeights(DIM, HEADS, width=width, depthwise=depthwise)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
 
 
-def cross_attention(width: int, over: str, *, capped: bool = False) -> CrossAttention:
-    layer = CrossAttention(DIM, HEADS, width=width, over=over, capped=capped)
+def cross_attention(
+    width: int, over: str, *, capped: bool = False, depthwise: bool = False
+) -> CrossAttention:
+    layer = CrossAttention(DIM, HEADS, width=width, over=over, capped=capped, depthwise=depthwise)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
@@ -58,7 +60,10 @@ def by_the_paper(
     logits = u @ k.transpose(2, 3) * key_mask.transpose(1, 2)[:, None]
     if layer.width:
         kernel = layer.kernel[:, :, None]  # heads out, heads in, 1 query, width keys
-        logits = F.conv2d(logits, kernel, padding=(0, layer.width // 2))
+        groups = 1
+        if len(kernel) == 1:  # each head alone
+            kernel, groups = kernel.transpose(0, 1), heads
+        logits = F.conv2d(logits, kernel, padding=(0, layer.width // 2), groups=groups)
     logits = logits / dim_head**0.5
     if over == "queries":
         return logits.masked_fill(query_mask[:, None] == 0, -torch.inf).softmax(dim=2)
@@ -78,9 +83,12 @@ def gradients(result: Tensor, inputs: Iterable[Tensor]) -> tuple[Tensor | None, 
 
 
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
+@pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
-def test_equals_a_convolution_over_the_logits(width: int, padding: tuple[int, ...]) -> None:
-    layer = attention(width)
+def test_equals_a_convolution_over_the_logits(
+    width: int, depthwise: bool, padding: tuple[int, ...]
+) -> None:
+    layer = attention(width, depthwise=depthwise)
     x, mask = text(QUERIES), mask_of(QUERIES, *padding)
     maps = torch.stack(layer(x, x, mask), dim=1)
     expected = by_the_paper(layer, x, x, mask, mask)
@@ -93,11 +101,12 @@ def test_equals_a_convolution_over_the_logits(width: int, padding: tuple[int, ..
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
 @pytest.mark.parametrize("over", ["keys", "queries"])
 @pytest.mark.parametrize("capped", [False, True])
+@pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
 def test_cross_attention_equals_the_paper_step_by_step(
-    width: int, over: str, capped: bool, padding: tuple[int, ...]
+    width: int, over: str, capped: bool, depthwise: bool, padding: tuple[int, ...]
 ) -> None:
-    layer = cross_attention(width, over, capped=capped)
+    layer = cross_attention(width, over, capped=capped, depthwise=depthwise)
     queries, query_mask = text(QUERIES), mask_of(QUERIES, *padding)
     keys, key_mask = text(KEYS), mask_of(KEYS, *reversed(padding))
     result = layer(queries, keys, query_mask, key_mask)
@@ -130,10 +139,12 @@ def test_cross_attention_learns_in_float32_under_autocast() -> None:
     assert torch.cosine_similarity(exact.flatten(), close.flatten(), dim=0) > 0.99
 
 
-@pytest.mark.parametrize(("heads", "width"), [(1, 3), (2, 5), (4, 7)])
-def test_the_gradient_written_by_hand(heads: int, width: int) -> None:
+@pytest.mark.parametrize(
+    ("outputs", "heads", "width"), [(1, 1, 3), (2, 2, 5), (4, 4, 7), (1, 4, 5)]
+)
+def test_the_gradient_written_by_hand(outputs: int, heads: int, width: int) -> None:
     key = torch.randn(2, 5, 8, dtype=torch.float64, requires_grad=True)
-    kernel = torch.randn(heads, heads, width, dtype=torch.float64, requires_grad=True)
+    kernel = torch.randn(outputs, heads, width, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(_MixKeys.apply, (key, kernel))
 
 
@@ -196,3 +207,15 @@ def test_refuses_what_makes_no_attention() -> None:
         CrossAttention(12, 4, width=4)
     with pytest.raises(ValueError, match="'rows'"):
         CrossAttention(12, 4, over="rows")
+
+
+@pytest.mark.parametrize(("width", "depthwise"), [(0, False), (5, False), (5, True)])
+@pytest.mark.parametrize("over", ["keys", "queries"])
+def test_alike_words_meet_at_the_start(width: int, depthwise: bool, over: str) -> None:
+    layer = cross_attention(width, over, depthwise=depthwise)
+    nn.init.orthogonal_(layer.query.weight)
+    layer.start_alike()
+    words = 9 * torch.eye(DIM, dtype=torch.float64)[None]
+    mask = torch.ones(1, DIM, 1, dtype=torch.float64)
+    weights = by_the_paper(layer, words, words, mask, mask, over).mean(dim=1)
+    assert (weights[0].argmax(dim=1) == torch.arange(DIM)).all()

@@ -115,3 +115,13 @@ def test_additive_attention_in_parts_has_the_same_gradient(
 def test_gate() -> None:
     gate, x = Gate(3), torch.randn(2, 3)
     torch.testing.assert_close(gate(x), x / (1 + torch.exp(-x @ gate.linear.weight.T)))
+
+
+def test_alike_words_meet_at_the_start() -> None:
+    words = 3 * torch.eye(DIM)[None]
+    mask = torch.ones(1, DIM, 1, dtype=torch.bool)
+    itself = torch.arange(DIM)
+    gathered = AttentionFlow(DIM, "through")(words, words, mask, mask)[0, :, DIM : 2 * DIM]
+    assert (gathered.argmax(dim=1) == itself).all()
+    gathered = Coattention(DIM)(words, words, mask, mask)[0, :, DIM:]
+    assert (gathered.argmax(dim=1) == itself).all()

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch
+from fabir.layers.attention import CrossAttention
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
@@ -48,6 +49,7 @@ def test_size_is_within_a_percent_of_the_papers() -> None:
         # eight kernels [heads, heads, width]
         ({"attention_width": 0}, -8 * 4 * 4 * 5),
         ({"heads": 2}, -8 * (4 * 4 - 2 * 2) * 5),
+        ({"attention_convolution": "depthwise"}, -8 * (4 * 4 - 4) * 5),
         # two convolutions of 9 words, with biases
         ({"selector": "linear"}, 2 * 100 - (100 * 32 + 32 * 2) * 9 - 32 - 2),
         ({"selector_width": 1}, -(100 * 32 + 32 * 2) * 8),
@@ -56,6 +58,19 @@ def test_size_is_within_a_percent_of_the_papers() -> None:
 )
 def test_size_of_a_variation(changes: dict[str, Any], difference: int) -> None:
     assert parameters(**changes) - parameters() == difference
+
+
+def test_cross_attention_may_start_alike() -> None:
+    starts: tuple[Literal["random", "alike"], ...] = "random", "alike"
+    for start in starts:
+        network = small_reader("fabir", FabirConfig(cross_start=start)).network
+        alike = [
+            torch.equal(module.query.weight, module.key.weight)
+            for module in network.modules()
+            if isinstance(module, CrossAttention)
+        ]
+        assert alike == [start == "alike"] * len(alike)
+        assert alike
 
 
 def test_size_grows_by_a_layer_and_shrinks_without_characters_and_reduction_layer() -> None:

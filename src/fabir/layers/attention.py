@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from fabir.layers.convolution import neighbourhoods
 from fabir.layers.dropout import Dropout
 
+_SHARPNESS = 2.0  # of cross-attention that starts alike
+
 
 class _MixKeys(torch.autograd.Function):
     """`mixed[o][b, j, (h, c)] = sum_t kernel[o, h, t] * key[b, j + t - width // 2, (h, c)]`.
@@ -30,7 +32,7 @@ class _MixKeys(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         key, kernel = ctx.saved_tensors
-        heads, _, width = kernel.shape
+        outputs, heads, width = kernel.shape
         to_key = torch.zeros_like(key)
         for gradient, filters in zip(gradients, kernel.flip(2), strict=True):
             to_key += _depthwise(gradient, filters)
@@ -41,7 +43,7 @@ class _MixKeys(torch.autograd.Function):
         ):
             around = neighbourhoods(part, width).flatten(0, 1)  # [tokens, width * dim_head]
             product = torch.cat(outer, dim=2).flatten(0, 1).T @ around
-            product = product.view(heads, dim_head, width, dim_head)
+            product = product.view(outputs, dim_head, width, dim_head)
             to_kernel[:, head] = product.diagonal(dim1=1, dim2=3).sum(2)
         return to_key, to_kernel
 
@@ -66,10 +68,20 @@ class AttentionWeights(nn.Module):
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
+        depthwise: convolve each head's logits alone; the products are then as many times smaller
+            as there are heads. Not in the paper
         dropout: rate on the weights
     """
 
-    def __init__(self, dim: int, heads: int, *, width: int = 5, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        width: int = 5,
+        depthwise: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         _check(dim, heads, width)
         self.heads, self.width = heads, width
@@ -77,7 +89,7 @@ class AttentionWeights(nn.Module):
         self.key = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = nn.Parameter(torch.empty(heads, heads, width))  # [out, in, shift]
+            self.kernel = _kernel(heads, width, depthwise)
 
     def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
         """One map a head; the weights of keys that are padding are zero.
@@ -91,10 +103,11 @@ class AttentionWeights(nn.Module):
         dim_head = queries.shape[-1] // self.heads
         query = self.query(queries) * dim_head**-0.5
         key = self.key(keys) * key_mask
-        if self.width:
-            pairs = zip([query] * self.heads, _MixKeys.apply(key, self.kernel), strict=True)
+        mixed = _MixKeys.apply(key, self.kernel) if self.width else (key,)
+        if len(mixed) == 1:
+            pairs = zip(query.split(dim_head, dim=2), mixed[0].split(dim_head, dim=2), strict=True)
         else:
-            pairs = zip(query.split(dim_head, dim=2), key.split(dim_head, dim=2), strict=True)
+            pairs = zip([query] * self.heads, mixed, strict=True)
         bias = _mask_bias(key_mask, query.dtype)
         maps = (torch.baddbmm(bias, q, k.transpose(1, 2)).softmax(dim=2) for q, k in pairs)
         return [self.dropout(weights) for weights in maps]
@@ -135,6 +148,7 @@ class CrossAttention(nn.Module):
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
+        depthwise: convolve each head's logits alone
         over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
             key's over the queries (column-wise, FABIR III-D.2). A bias of queries, to which the
             latter is blind, is part of the former only
@@ -149,6 +163,7 @@ class CrossAttention(nn.Module):
         heads: int,
         *,
         width: int = 5,
+        depthwise: bool = False,
         over: str = "keys",
         capped: bool = False,
         dropout: float = 0.0,
@@ -164,7 +179,17 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = nn.Parameter(torch.empty(heads, heads, width))  # [out, in, shift]
+            self.kernel = _kernel(heads, width, depthwise)
+
+    @torch.no_grad()
+    def start_alike(self) -> None:
+        """Begin with a query that meets the keys that are alike: the same map for both, and a
+        convolution that mixes neither heads nor neighbours."""
+        self.key.weight.copy_(self.query.weight)
+        if self.width:
+            self.kernel.zero_()
+            centre = self.kernel[:, :, self.width // 2]
+            centre.fill_(_SHARPNESS) if len(centre) == 1 else centre.fill_diagonal_(_SHARPNESS)
 
     def forward(
         self, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
@@ -217,16 +242,21 @@ class CrossAttention(nn.Module):
         """Keys for each head's whole queries. Shape: result [batch, heads, keys, dim]"""
         dim_head = keys.shape[2] // self.heads
         key = self.key(keys) * mask * dim_head**-0.5
-        if self.width:
-            return torch.stack(_MixKeys.apply(key, self.kernel), dim=1)
+        mixed = _MixKeys.apply(key, self.kernel) if self.width else (key,)
+        if len(mixed) == self.heads:
+            return torch.stack(mixed, dim=1)
         own = torch.eye(self.heads, dtype=key.dtype, device=key.device)[:, None, :, None]
-        return (key.unflatten(2, (self.heads, dim_head))[:, None] * own).flatten(3)
+        return (mixed[0].unflatten(2, (self.heads, dim_head))[:, None] * own).flatten(3)
 
     def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
         """Each head's values, taken through the output. Shape: result [batch, heads, keys, dim]"""
         values = (self.value(keys) * mask).unflatten(2, (self.heads, -1)).transpose(1, 2)
         outputs = self.output.weight.T.unflatten(0, (self.heads, -1))  # [heads, dim_head, dim]
         return torch.matmul(values, outputs)
+
+
+def _kernel(heads: int, width: int, depthwise: bool) -> nn.Parameter:
+    return nn.Parameter(torch.empty(1 if depthwise else heads, heads, width))  # [out, in, shift]
 
 
 def _check(dim: int, heads: int, width: int = 0) -> None:

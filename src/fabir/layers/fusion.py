@@ -18,7 +18,14 @@ _FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every prec
 class Trilinear(nn.Module):
     """`w . [p; q; p * q]` for every pair of words (Seo et al. 2017 eq. 1, Yu et al. 2018).
 
-    A bias would be the same for all pairs, and every softmax over them blind to it.
+    A bias would be the same for all pairs, and every softmax over them blind to it. The weights of
+    `p * q` are all the same at the start, so that words meet when they are alike; with random signs
+    a reader needs its first epoch to find that out (docs/results/readers.md).
+
+    Args:
+        dim: features of both texts
+        start: the weights of `p * q` at the start; for features that recurrent cells keep between
+            -1 and 1 one, for others less
 
     Shape:
         passage: [batch, passage, dim]
@@ -26,12 +33,11 @@ class Trilinear(nn.Module):
         result: [batch, passage, question]
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, start: float = 1.0) -> None:
         super().__init__()
         self.passage = nn.Linear(dim, 1, bias=False)
         self.question = nn.Linear(dim, 1, bias=False)
-        self.both = nn.Parameter(torch.empty(dim))
-        nn.init.normal_(self.both, std=(1 / dim) ** 0.5)
+        self.both = nn.Parameter(torch.full((dim,), start))
 
     def forward(self, passage: Tensor, question: Tensor) -> Tensor:
         product = torch.bmm(passage * self.both.to(passage.dtype), question.transpose(1, 2))
@@ -72,6 +78,7 @@ class AttentionFlow(Fusion):
         dim: features of both texts
         backwards: how `b` is made
         dropout: rate on what the similarities are computed from
+        start: see `Trilinear`
 
     Shape:
         passage: [batch, passage, dim]
@@ -80,11 +87,15 @@ class AttentionFlow(Fusion):
     """
 
     def __init__(
-        self, dim: int, backwards: Literal["strongest", "through"], dropout: float = 0.0
+        self,
+        dim: int,
+        backwards: Literal["strongest", "through"],
+        dropout: float = 0.0,
+        start: float = 1.0,
     ) -> None:
         super().__init__()
         self.size = 4 * dim
-        self.similarity = Trilinear(dim)
+        self.similarity = Trilinear(dim, start)
         self.backwards = backwards
         self.dropout = Dropout(dropout)
 
@@ -118,7 +129,8 @@ class Coattention(nn.Module):
             all the others: "none", "separate" ones, or a "common" one
         sentinel_place: the sentinels stand "before" the texts or "after" them
         sentinel_spread: standard deviation of the sentinels at the start
-        project: `tanh(W q + b)` of the question first
+        project: `tanh(W q + b)` of the question first, W being the identity at the start: alike
+            words meet
 
     Shape:
         passage: [batch, passage, dim]
@@ -137,6 +149,9 @@ class Coattention(nn.Module):
     ) -> None:
         super().__init__()
         self.projection = nn.Linear(dim, dim) if project else None
+        if self.projection is not None:
+            nn.init.eye_(self.projection.weight)
+            nn.init.zeros_(self.projection.bias)
         self.place = sentinel_place
         count = {"none": 0, "separate": 2, "common": 1}[sentinels]
         self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None

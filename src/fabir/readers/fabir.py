@@ -39,9 +39,13 @@ class FabirConfig:
         word_match: mark passage words that are in the question too, after the first
             self-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
+        attention_convolution: over the logits of all heads (eq. 12b), or "depthwise", of each head
+            alone; the latter is faster and not in the papers
         cross_attention: softmax over passage positions (column-wise) or question positions
         cross_capped: bound what a passage word gathers from all question words together; not in
             the papers
+        cross_start: cross-attention begins "random" (the thesis: Glorot normal), or with queries
+            that meet the keys that are "alike"; not in the papers
         layer_type: repeated layers, or switching the direction of cross-attention at each
         selector: two convolutions, or one linear map ("linear answer selector")
         selector_hidden: filters of the first selector convolution
@@ -71,8 +75,10 @@ class FabirConfig:
     reduction: Literal["layer", "matrix"] = "layer"
     word_match: bool = False
     attention_width: int = 5
+    attention_convolution: Literal["full", "depthwise"] = "full"
     cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
     cross_capped: bool = False
+    cross_start: Literal["random", "alike"] = "random"
     layer_type: Literal["repeated", "switching"] = "repeated"
     selector: Literal["convolution", "linear"] = "convolution"
     selector_hidden: int = 32
@@ -91,6 +97,10 @@ class FabirConfig:
     def input_dim(self, word_dim: int) -> int:
         """Size of a word's vector before the reduction: word and character features."""
         return word_dim + self.character_filters * self.characters
+
+    @property
+    def depthwise(self) -> bool:
+        return self.attention_convolution == "depthwise"
 
     def amplified(self, rate: float) -> float:
         """A dropout rate as it is in the reduction layer."""
@@ -118,7 +128,11 @@ class SelfAttention(nn.Module):
     def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
         self.weights = AttentionWeights(
-            dim, config.heads, width=config.attention_width, dropout=dropout
+            dim,
+            config.heads,
+            width=config.attention_width,
+            depthwise=config.depthwise,
+            dropout=dropout,
         )
         self.words = Projection(dim, config.heads)
 
@@ -145,6 +159,7 @@ class Layer(nn.Module):
             dim,
             config.heads,
             width=config.attention_width,
+            depthwise=config.depthwise,
             over="queries" if config.cross_attention == "column-wise" else "keys",
             capped=config.cross_capped,
             dropout=attention,
@@ -186,7 +201,11 @@ class DecoupledAttention(nn.Module):
     def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
         self.weights = AttentionWeights(
-            dim, config.heads, width=config.attention_width, dropout=dropout
+            dim,
+            config.heads,
+            width=config.attention_width,
+            depthwise=config.depthwise,
+            dropout=dropout,
         )
         self.words = Projection(dim, config.heads)
         self.positions = Projection(config.model_dim, config.heads)
@@ -402,7 +421,12 @@ class Fabir(nn.Module):
             elif name.endswith("output.weight") or name.endswith("characters.linears.0.weight"):
                 nn.init.xavier_uniform_(parameter)
             elif name.endswith("kernel"):
-                heads, _, width = parameter.shape
-                nn.init.normal_(parameter, std=(2 / (2 * heads * width)) ** 0.5)
+                outputs, heads, width = parameter.shape
+                inputs = heads if outputs == heads else 1
+                nn.init.normal_(parameter, std=(1 / (inputs * width)) ** 0.5)
             elif name.endswith(".weight") and parameter.ndim > 1 and "table" not in name:
                 nn.init.xavier_normal_(parameter)
+        if self.config.cross_start == "alike":
+            for module in self.modules():
+                if isinstance(module, CrossAttention):
+                    module.start_alike()

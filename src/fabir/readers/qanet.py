@@ -89,7 +89,7 @@ class Qanet(nn.Module):
         self.narrow = nn.Linear(self.embedding.dim, dim)
         self.dropout = Dropout(config.dropout)
         self.encoder = Stack(1, config.convolutions, config.width, config)
-        self.attention = AttentionFlow(dim, "through", config.dropout)
+        self.attention = AttentionFlow(dim, "through", config.dropout, start=dim**-0.5)
         self.fuse = nn.Linear(self.attention.size, dim)
         self.model = Stack(
             config.model_blocks, config.model_convolutions, config.model_width, config
