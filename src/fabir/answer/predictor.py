@@ -96,6 +96,15 @@ class Trained(Protocol):
     def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]: ...
 
 
+def load_trained(folder: Path) -> Trained:
+    """The reader in `folder`, from its graph if it was exported."""
+    if (folder / NETWORK).exists():
+        from fabir.onnx_reader import OnnxReader as Kind
+    else:
+        from fabir.reader import Reader as Kind
+    return Kind.load(folder)
+
+
 class Predictor:
     """Answers questions with a reader.
 
@@ -127,22 +136,14 @@ class Predictor:
         In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub. One that
         was exported is answered from without torch.
         """
-        return cls._in(find_reader(folder), options)
+        return cls(load_trained(find_reader(folder)), **options)
 
     @classmethod
     def from_pretrained(
         cls, name: str | Path, *, revision: str | None = None, **options: int
     ) -> "Predictor":
         """As `load`, under the name that others use; `revision` is one of the hub's."""
-        return cls._in(find_reader(name, revision), options)
-
-    @classmethod
-    def _in(cls, folder: Path, options: dict[str, int]) -> "Predictor":
-        if (folder / NETWORK).exists():
-            from fabir.onnx_reader import OnnxReader as Kind
-        else:
-            from fabir.reader import Reader as Kind
-        return cls(Kind.load(folder), **options)
+        return cls(load_trained(find_reader(name, revision)), **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
         """At most `top_k` answers that do not overlap, best first.

@@ -32,6 +32,7 @@ class TrainingConfig:
         clip: largest norm of the gradient; 0 for no limit
         average: memory of the moving average of the weights that is evaluated and kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
+        teacher_share: share of a target that is a teacher's probabilities, if there is a teacher
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
@@ -61,6 +62,7 @@ class TrainingConfig:
     clip: float = 0.0
     average: float = 0.0
     label_smoothing: float = 0.1
+    teacher_share: float = 0.5
     dropout_after: float = 0.0
     word_rows: int = 0
     precision: Literal["bf16", "fp32"] = "bf16"
@@ -77,6 +79,8 @@ class TrainingConfig:
         for name in ("average", "label_smoothing", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
+        if not 0 <= self.teacher_share <= 1:
+            raise ValueError("teacher_share must be at least 0 and at most 1")
         if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
             raise ValueError("mix has a share above 0 for the first file and none below 0")
 

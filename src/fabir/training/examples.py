@@ -24,6 +24,7 @@ class Examples:
     passage_of: [questions] the passage of each question
     spans: the aligned answers of each question, the first of which is learnt
     file_of: [questions] the training file that each question comes from
+    taught: of each question [places, 2] a teacher's probabilities of start and end
     """
 
     forms: Forms
@@ -33,6 +34,7 @@ class Examples:
     passage_of: np.ndarray
     spans: Ragged
     file_of: np.ndarray
+    taught: Ragged | None = None
 
     def epoch(self, number: int, config: TrainingConfig) -> list[np.ndarray]:
         """The batches of an epoch as questions' numbers; they depend on seed and `number` alone."""
@@ -80,6 +82,16 @@ class Examples:
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
         batch = collate(self.forms, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
+
+    def lesson(self, rows: np.ndarray, length: int) -> Tensor | None:
+        """[batch, length, 2] a teacher's probabilities for some questions, if there is one."""
+        if self.taught is None:
+            return None
+        lesson = np.zeros((len(rows), length, 2), np.float32)
+        for place, row in zip(lesson, rows, strict=True):
+            chances = self.taught[row]
+            place[: len(chances)] = chances
+        return torch.from_numpy(lesson)
 
 
 def _bundles(passages: np.ndarray, size: int) -> np.ndarray:

@@ -83,9 +83,9 @@ def sweep_files(
 ) -> Sweep:
     """The sweep of a run with this configuration on these files, see `fabir.training.run.train`."""
     _check_range(lowest, highest, steps)
-    reader, examples, _ = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
     no_dev, nowhere = Dataset((), ""), Path()  # nothing is evaluated or written
-    trainer = Trainer(reader, config.training, examples, no_dev, nowhere)
+    trainer = Trainer(ready.reader, config.training, ready.examples, no_dev, nowhere)
     return find_learning_rate(trainer, lowest, highest, steps)
 
 

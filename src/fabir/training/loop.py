@@ -182,7 +182,12 @@ class Trainer:
         enabled = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
             logits = self.network(batch.tensors(self.device))
-        return span_loss(logits, truth.to(self.device), self.config.label_smoothing)
+        lesson = self.examples.lesson(rows, logits.start.shape[1])
+        if lesson is not None:
+            lesson = lesson.to(self.device)
+        config = self.config
+        smoothing, share = config.label_smoothing, config.teacher_share
+        return span_loss(logits, truth.to(self.device), smoothing, lesson, share)
 
     def _evaluation_due(self) -> bool:
         times = self.config.evaluations

@@ -1,4 +1,5 @@
-"""The negative log-likelihood of start and end (FABIR eq. 18), with the thesis' label smoothing."""
+"""The negative log-likelihood of start and end (FABIR eq. 18), with the thesis' label smoothing
+and with a teacher's probabilities beside the truth."""
 
 import torch
 from torch import Tensor
@@ -6,18 +7,28 @@ from torch import Tensor
 from fabir.layers.pointer import SpanLogits
 
 
-def span_loss(logits: SpanLogits, spans: Tensor, smoothing: float) -> Tensor:
+def span_loss(
+    logits: SpanLogits,
+    spans: Tensor,
+    smoothing: float,
+    lesson: Tensor | None = None,
+    share: float = 0.0,
+) -> Tensor:
     """Start and end loss added, summed over the batch.
 
     Args:
         spans: [batch, 2] first and last token of the answer
         smoothing: probability spread around the true token as exp(-distance^2)
+        lesson: [batch, passage, 2] a teacher's probabilities of start and end, if there is one
+        share: of the targets that is the teacher's
     """
-    losses = (
-        -(_targets(scores, spans[:, side], smoothing) * scores.log_softmax(dim=1)).sum()
-        for side, scores in enumerate(logits)
-    )
-    return sum(losses, torch.zeros((), device=spans.device))
+    total = torch.zeros((), device=spans.device)
+    for side, scores in enumerate(logits):
+        targets = _targets(scores, spans[:, side], smoothing)
+        if lesson is not None:
+            targets = torch.lerp(targets, lesson[:, :, side], share)
+        total = total - (targets * scores.log_softmax(dim=1)).sum()
+    return total
 
 
 def _targets(scores: Tensor, truth: Tensor, smoothing: float) -> Tensor:

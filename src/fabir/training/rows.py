@@ -46,7 +46,7 @@ def describe(name: str) -> list[Component]:
     sizes = replace(PAPER, trained_words=1 + _SEEN[run.vocabulary.word_count])
     if run.reader in _WIDE:
         sizes = replace(sizes, word_dim=300)
-    elif name == "fabir-modern":
+    elif name in ("fabir-modern", "fabir-fast"):
         sizes = replace(sizes, word_dim=50)
     with torch.device("meta"):  # shapes alone: nothing is allocated or initialised
         network = registered(run.reader).network(run.network, sizes)

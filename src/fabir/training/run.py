@@ -6,14 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
+from fabir.answer.predictor import load_trained
 from fabir.data.features import Features, load_features
 from fabir.data.squad import Dataset, joined, read_squad
 from fabir.errors import InputError
+from fabir.folder import NETWORK, WEIGHTS, find_reader
 from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
@@ -21,6 +23,7 @@ from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.launch import Job, best_processes, launch
+from fabir.training.teacher import taught_by
 
 
 def train(
@@ -31,6 +34,7 @@ def train(
     *,
     vectors_file: Path | str | None = None,
     start: Path | None = None,
+    teacher: Path | str | None = None,
     resume: bool = False,
     processes: int | None = None,
     on_bad_answer: Literal["error", "skip", "repair"] = "error",
@@ -41,6 +45,7 @@ def train(
         train_files: all of them, or mixed as `config.training.mix` says
         vectors_file: word vectors of a new reader
         start: the folder of a reader to go on from, instead of vectors
+        teacher: the reader to learn from beside the answers
         processes: how many train together on this machine; as many as are fastest if not said
 
     Raises:
@@ -52,7 +57,17 @@ def train(
         processes = best_processes(config.training)
     # No name for the job here, so that `launch` can free it.
     launch(
-        _job(config, train_files, dev_file, output, vectors_file, start, resume, on_bad_answer),
+        _job(
+            config,
+            train_files,
+            dev_file,
+            output,
+            vectors_file,
+            start,
+            teacher,
+            resume,
+            on_bad_answer,
+        ),
         processes,
     )
     return load_checkpoint(output)[0].best_f1
@@ -65,14 +80,38 @@ def _job(
     output: Path,
     vectors_file: Path | str | None,
     start: Path | None,
+    teacher: Path | str | None,
     resume: bool,
     on_bad_answer: Literal["error", "skip", "repair"],
 ) -> Job:
-    reader, examples, settings = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    dev = read_squad(dev_file, "keep")
+    folder = find_reader(teacher) if teacher else None
+    known = load_trained(folder) if folder else None
+    ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    examples, settings = ready.examples, ready.settings
+    if folder:
+        settings += f" {_digest(folder)}"
     if resume:
         _check_resumable(output, settings, len(examples.epoch(0, config.training)))
-    dev = read_squad(dev_file, "keep")
-    return Job(reader, config.training, examples, dev, output, settings, resume)
+    if known:
+        examples = taught_by(known, examples, ready.features, config.training)
+    return Job(ready.reader, config.training, examples, dev, output, settings, resume)
+
+
+def _digest(folder: Path) -> str:
+    """Of what a reader's answers depend on most."""
+    names = NETWORK, WEIGHTS
+    path = next(folder / name for name in names if (folder / name).exists())
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Prepared(NamedTuple):
+    """A new or continued reader, what it learns from, and a digest of both."""
+
+    reader: Reader
+    examples: Examples
+    features: Features
+    settings: str
 
 
 def prepare(
@@ -81,8 +120,8 @@ def prepare(
     vectors_file: Path | str | None,
     start: Path | None,
     on_bad_answer: Literal["error", "skip", "repair"],
-) -> tuple[Reader, Examples, str]:
-    """A new or continued reader, what it learns from, and a digest of both."""
+) -> Prepared:
+    """All that a run begins with but its dev set and its teacher."""
     parts = [read_squad(path, on_bad_answer) for path in train_files]
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
@@ -92,15 +131,15 @@ def prepare(
     no_answer = any(question.impossible for _, question in data.questions)
     reader = _continued(config, start) if start else _new(config, features, vectors_file, no_answer)
     examples = usable_examples(features, reader.vocabulary, config.training, file_of)
-    return reader, examples, _settings(config, features, reader)
+    return Prepared(reader, examples, features, _settings(config, features, reader))
 
 
 def _check_resumable(output: Path, settings: str, batches: int) -> None:
     progress, _ = load_checkpoint(output)
     if progress.settings != settings:
         raise InputError(
-            f"{output} was trained with another network, vocabulary, training file or vectors: "
-            "resume with the same ones"
+            f"{output} was trained with another network, vocabulary, training file, vectors "
+            "or teacher: resume with the same ones"
         )
     if progress.step != progress.epoch * batches + progress.batch:
         raise InputError(

@@ -32,6 +32,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     _add_learning(parser)
     parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--teacher", metavar="DIR", help="learn from this reader too, beside the answers"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument(
         "--processes", type=int, metavar="N", help="that train together (default: the fastest)"
@@ -49,6 +52,7 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         options.output,
         vectors_file=options.vectors,
         start=options.start,
+        teacher=options.teacher,
         resume=options.resume,
         processes=options.processes,
         on_bad_answer=options.on_bad_answer,

@@ -1,0 +1,132 @@
+"""A student's targets from a teacher that has learnt the same questions."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fabir.data.features import build_features
+from fabir.data.squad import Answer, Dataset, write_squad
+from fabir.errors import InputError
+from fabir.folder import BUNDLED
+from fabir.layers.pointer import SpanLogits
+from fabir.reader import Reader
+from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
+from fabir.training.config import TrainingConfig
+from fabir.training.examples import Examples, usable_examples
+from fabir.training.loss import span_loss
+from fabir.training.teacher import taught_by
+from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
+
+CONFIG = TrainingConfig(batch_size=6, length_groups=1, max_question=7)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def teacher(files: Files) -> Path:
+    """It knows the training questions by heart."""
+    folder = files.train.parent / "teacher"
+    size = {"model_dim": 32, "feed_forward": 32}
+    config = run_config(NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004)
+    assert train_tiny(files, folder, config) > 90
+    return folder
+
+
+def student_examples(*, no_answer: bool = False) -> Examples:
+    """With another vocabulary than the teacher's."""
+    features = build_features(dataset())
+    config = VocabularyConfig(word_count=1)
+    vocabulary, _ = build_vocabulary(features.counts(), [], config, no_answer=no_answer)
+    return usable_examples(features, vocabulary, CONFIG)
+
+
+def test_each_place_has_the_probability_that_the_teacher_gives_it(teacher: Path) -> None:
+    reader, features = Reader.load(teacher), build_features(dataset())
+    examples = student_examples()
+    taught = taught_by(reader, examples, features, CONFIG)
+    own = usable_examples(features, reader.vocabulary, CONFIG)
+    assert 0 < len(taught.rows) < len(features.questions)  # a question is too long
+    for row in taught.rows:
+        batch, spans = taught.batch(np.array([row]))
+        lesson = taught.lesson(np.array([row]), batch.passage.shape[1])
+        assert lesson is not None
+        logits = reader.logits(own.batch(np.array([row]))[0])
+        expected = torch.stack([torch.from_numpy(side).softmax(1) for side in logits], dim=2)
+        torch.testing.assert_close(lesson, expected, atol=0.01, rtol=0.01)
+        assert (lesson.argmax(dim=1) == spans).all()  # what it has learnt
+    unused = set(range(len(features.questions))) - set(taught.rows)
+    assert taught.taught is not None
+    assert all(len(taught.taught[row]) == 0 for row in unused)
+
+
+def test_a_lesson_is_padded_and_in_the_order_of_its_questions(teacher: Path) -> None:
+    taught = taught_by(Reader.load(teacher), student_examples(), build_features(dataset()), CONFIG)
+    rows = taught.rows[[5, 0]]
+    lesson = taught.lesson(rows, 99)
+    assert lesson is not None
+    for each, row in zip(lesson, rows, strict=True):
+        alone = taught.lesson(np.array([row]), 99)
+        assert alone is not None
+        assert torch.equal(each, alone[0])
+    assert lesson.shape == (2, 99, 2)
+    assert student_examples().lesson(rows, 99) is None
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_targets_are_mixed_with_the_lesson(share: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = SpanLogits(*torch.randn(2, 3, 7, generator=generator))
+    lesson = torch.rand(3, 7, 2, generator=generator).softmax(1)
+    spans = torch.tensor([[0, 1], [3, 3], [2, 6]])
+    cross = -sum(
+        (lesson[:, :, side] * scores.log_softmax(1)).sum() for side, scores in enumerate(logits)
+    )
+    expected = (1 - share) * span_loss(logits, spans, 0.1) + share * cross
+    torch.testing.assert_close(span_loss(logits, spans, 0.1, lesson, share), expected)
+
+
+def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
+    files: Files, teacher: Path, tmp_path: Path
+) -> None:
+    """With a share of one the answers count for nothing: those of the file may be wrong."""
+    wrong = []
+    for passage in dataset().passages:
+        word = passage.text.split()[0]
+        questions = tuple(replace(q, answers=(Answer(word, 0),)) for q in passage.questions)
+        wrong.append(replace(passage, questions=questions))
+    misled = replace(files, train=tmp_path / "wrong.json")
+    write_squad(Dataset(tuple(wrong), "1.1"), misled.train)
+    size = {"model_dim": 32, "feed_forward": 32}
+    config = run_config(
+        NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004, label_smoothing=0.0,
+        teacher_share=1.0,
+    )  # fmt: skip
+    assert train_tiny(misled, tmp_path / "taught", config, teacher=teacher) > 90
+    assert train_tiny(misled, tmp_path / "alone", config) < 50
+
+
+def test_a_run_with_a_teacher_goes_on_with_one(files: Files, teacher: Path, tmp_path: Path) -> None:
+    config = run_config(epochs=1)
+    train_tiny(files, tmp_path, config, teacher=teacher)
+    longer = replace(config, training=replace(config.training, epochs=2))
+    with pytest.raises(InputError, match="or teacher"):
+        train_tiny(files, tmp_path, longer, resume=True)
+    with pytest.raises(InputError, match="or teacher"):
+        train_tiny(files, tmp_path, longer, resume=True, teacher=BUNDLED)
+    train_tiny(files, tmp_path, longer, resume=True, teacher=teacher)
+
+
+def test_both_know_no_answer_or_neither(teacher: Path) -> None:
+    with pytest.raises(InputError, match="teacher and student must both"):
+        taught_by(
+            Reader.load(teacher),
+            student_examples(no_answer=True),
+            build_features(dataset()),
+            CONFIG,
+        )
