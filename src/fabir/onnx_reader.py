@@ -107,8 +107,11 @@ class OnnxReader:
             alone: no other batch is read at the same time, so that it may have all processors
         """
         session = self._session if alone else self._narrow_session
-        arrays = {**batch._asdict(), "vectors": self._vectors(batch)}
-        return _run(session, arrays)
+        return _run(session, self.inputs(batch))
+
+    def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
+        """What the network's graph may ask for: the batch, and the `vectors` of its forms."""
+        return {**batch._asdict(), "vectors": self._vectors(batch)}
 
     def _vectors(self, batch: Batch[np.ndarray]) -> np.ndarray:
         """[forms, dim] float32. They do not depend on context: each is computed once."""

@@ -1,26 +1,34 @@
 """One small reader is exported, which takes a while; everything is asked of that."""
 
+import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
 from fabir import onnx_reader
-from fabir.answer.predictor import Predictor
-from fabir.data.batches import Steps, collate
-from fabir.data.squad import read_squad
+from fabir.answer.predictor import Predictor, load_trained
+from fabir.cli import main
+from fabir.data.batches import Batch, Steps, collate
+from fabir.data.features import build_features
+from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
-from fabir.export.onnx import _largest_difference, _quantise, export
+from fabir.export.onnx import _largest_difference, _met, _quantise, export
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
 from fabir.text.vocabulary import Forms
+from fabir.training.config import TrainingConfig
+from fabir.training.examples import usable_examples
+from fabir.training.teacher import taught_by
 from factories import EXAMPLES, small_reader
-from tiny import write_files
+from tiny import dataset, write_files
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +40,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A reader's folder, and the folder it was exported to."""
     source, output = tmp_path_factory.mktemp("reader"), tmp_path_factory.mktemp("exported")
     config = FabirConfig(layers=1, word_match=True, cross_capped=True)
-    small_reader(config=config).save(source, small=True)
+    reader = small_reader(config=config)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for name, weights in reader.network.named_parameters():
+            if name.endswith("bias"):
+                weights.normal_(std=0.1)  # what was left out would be seen
+    reader.save(source, small=True)
     data = write_files(tmp_path_factory.mktemp("data")).dev
     report = export(source, output, data=read_squad(data))
     assert report["largest_logit_difference"] < 1e-4
@@ -114,14 +128,101 @@ def test_it_answers_without_torch(folders: tuple[Path, Path], tmp_path: Path) ->
     assert run.stdout.strip() in PAIRS[0][1]
 
 
-def test_8_bits_are_smaller_and_nearly_as_good(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    folder = tmp_path / "int8"
-    shutil.copytree(folders[1], folder)
-    _quantise(folder / "network.onnx")
-    size = (folder / "network.onnx").stat().st_size
-    assert size < (folders[1] / "network.onnx").stat().st_size
-    difference = _largest_difference(Reader.load(folders[0]), OnnxReader.load(folder))
-    assert 1e-5 < difference < 1
+@pytest.mark.parametrize("real", [True, False])
+def test_8_bits_are_nearly_as_good(folders: tuple[Path, Path], tmp_path: Path, real: bool) -> None:
+    reader = _in_8_bits(
+        folders[1], tmp_path, read_squad(write_files(tmp_path).dev) if real else None
+    )
+    assert 1e-5 < _largest_difference(Reader.load(folders[0]), reader) < 1
+
+
+def test_8_bits_do_not_make_an_answer_depend_on_others(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    reader = _in_8_bits(folders[1], tmp_path, None)
+    forms = Forms(reader.vocabulary)
+    questions, passages = (
+        [forms.number(text.split()) for text in texts] for texts in zip(*PAIRS, strict=True)
+    )
+
+    def logits(chosen: slice) -> np.ndarray:
+        some = questions[chosen]
+        batch = collate(forms, passages[chosen], some, range(len(some)), Steps(1, 1, 1, 1))
+        return reader.logits(batch)[0]
+
+    together = logits(slice(None))
+    for i, passage in enumerate(passages):
+        alone = logits(slice(i, i + 1))[0]
+        np.testing.assert_allclose(alone, together[i, : len(passage)], atol=1e-4)
+
+
+def test_the_command_writes_8_bits_with_ranges_of_real_texts(
+    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_files(tmp_path / "data").train
+    output = tmp_path / "int8"
+    arguments = "--output", output, "--quantise", "int8", "--calibrate", data
+    main(["export", "--reader", *map(str, (folders[0], *arguments))])
+    report = json.loads(capsys.readouterr().out)
+    assert report["bytes"] == sum(path.stat().st_size for path in output.iterdir())
+    names = "QuantizeLinear", "MatMulIntegerToFloat"
+    kinds = [node.op_type for node in onnx.load(output / "network.onnx").graph.node]
+    assert all(name in kinds for name in names)
+    linear, integers = (
+        sum(
+            np.prod(weight.dims)
+            for weight in onnx.load(folder / "network.onnx").graph.initializer
+            if weight.data_type == kind
+        )
+        for folder, kind in ((folders[1], onnx.TensorProto.FLOAT), (output, onnx.TensorProto.INT8))
+    )
+    assert integers > 0.5 * linear
+
+
+def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:
+    features, config = build_features(dataset()), TrainingConfig()
+    lessons = []
+    for folder in folders:
+        reader = load_trained(folder)
+        examples = usable_examples(features, reader.vocabulary, config)
+        taught = taught_by(reader, examples, features, config).taught
+        assert taught is not None
+        lessons.append(taught.values.astype(float))
+    np.testing.assert_allclose(*lessons, atol=0.02)
+
+
+def test_products_in_8_bits_add_their_biases_themselves(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined = _in_8_bits(folders[1], tmp_path / "joined", None)
+    with monkeypatch.context() as patch:
+        patch.setattr("fabir.export.onnx._join_biases", lambda graph: None)
+        apart = _in_8_bits(folders[1], tmp_path / "apart", None)
+    nodes = [onnx.load(reader.network).graph.node for reader in (joined, apart)]
+    kinds = [Counter(node.op_type for node in each) for each in nodes]
+    number = kinds[0]["MatMulIntegerToFloat"]
+    assert number > 10
+    assert kinds[1]["Add"] - kinds[0]["Add"] == number
+    assert kinds[1]["MatMul"] - kinds[0]["MatMul"] == number
+    assert kinds[0]["DequantizeLinear"] < kinds[1]["DequantizeLinear"]
+    batches = [_met(reader, None) for reader in (joined, apart)]
+    for inputs in zip(*batches, strict=True):
+        ours, theirs = (
+            reader.logits(Batch(*(given[name] for name in Batch._fields)))
+            for reader, given in zip((joined, apart), inputs, strict=True)
+        )
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_nothing_to_calibrate_with_is_refused(folders: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match="no question"):
+        _met(OnnxReader.load(folders[1]), Dataset((), "1.1"))
+
+
+def _in_8_bits(exported: Path, folder: Path, data: Dataset | None) -> OnnxReader:
+    shutil.copytree(exported, folder / "int8")
+    _quantise(folder / "int8" / "network.onnx", _met(OnnxReader.load(exported), data))
+    return OnnxReader.load(folder / "int8")
 
 
 def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> None:
@@ -146,7 +247,7 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
 def test_a_graph_that_fails_leaves_nothing(
     folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_nothing(reader: Reader, forms: Path, network: Path, quantise: bool) -> None:
+    def write_nothing(reader: Reader, forms: Path, network: Path) -> None:
         network.write_bytes(b"no graph")
 
     monkeypatch.setattr("fabir.export.onnx._write_graphs", write_nothing)

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
+_CALIBRATION = 300  # questions, at most, whose texts give the ranges
 _FILES = SETTINGS, VOCABULARY, WORDS, FORMS, NETWORK
 # The inputs of both graphs, and which of their sizes differ from batch to batch.
 _FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
@@ -42,12 +44,19 @@ _NETWORK_INPUTS = {
 
 
 def export(
-    source: Path, output: Path, *, quantise: bool = False, data: Dataset | None = None
+    source: Path,
+    output: Path,
+    *,
+    quantise: bool = False,
+    calibrate: Dataset | None = None,
+    data: Dataset | None = None,
 ) -> dict[str, Any]:
     """Write the reader in `source` to the folder `output` for ONNX Runtime.
 
     Args:
-        quantise: weights of linear maps in 8 bits, their inputs when they are computed
+        quantise: linear maps in 8 bits, their weights and what they meet
+        calibrate: questions whose texts give the ranges of what the maps meet; random words if
+            there are none
         data: questions to measure both readers on
 
     Returns:
@@ -55,16 +64,19 @@ def export(
         folder; with `data` the metrics of the reader as it was (`torch`) and as it is (`onnx`)
 
     Raises:
-        InputError: `source` is not a reader, its network cannot be exported, or a package is
-            missing.
+        InputError: `source` is not a reader, its network cannot be exported, `calibrate` has no
+            question, or a package is missing.
     """
     reader = Reader.load(source)
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
     with replacing(output / FORMS) as forms, replacing(output / NETWORK) as network:
-        _write_graphs(reader, forms, network, quantise)
+        _write_graphs(reader, forms, network)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
         exported = OnnxReader(reader.vocabulary, arrays, forms, network)
+        if quantise:
+            _quantise(network, _met(exported, calibrate))
+            exported = OnnxReader(reader.vocabulary, arrays, forms, network)
         difference = _largest_difference(reader, exported)
     write_tensors(output / WORDS, words)
     for name in (SETTINGS, VOCABULARY):
@@ -81,7 +93,7 @@ def export(
     return report
 
 
-def _write_graphs(reader: Reader, forms: Path, network: Path, quantise: bool) -> None:
+def _write_graphs(reader: Reader, forms: Path, network: Path) -> None:
     whole: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
     batch = _probe(reader.vocabulary, 3, 2, 47, 23).tensors()
     rows, embedding = whole.embedding.words(batch.words), whole.embedding
@@ -92,8 +104,6 @@ def _write_graphs(reader: Reader, forms: Path, network: Path, quantise: bool) ->
     whole.embedding = _Given()
     inputs = batch.words, vectors, batch.passage, batch.question, batch.passage_of
     _write_graph(reader, network, _Spans(whole), inputs, _NETWORK_INPUTS, ["start", "end"])
-    if quantise:
-        _quantise(network)
 
 
 def _write_graph(
@@ -173,11 +183,23 @@ def _quiet(*names: str) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _quantise(path: Path) -> None:
+def _quantise(path: Path, met: list[dict[str, np.ndarray]]) -> None:
+    """Put the linear maps of a graph in 8 bits, with the ranges that the inputs `met` lead to.
+
+    The ranges are constants, so that an answer does not depend on what it is read together with.
+    """
     import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
     graph = onnx.load(path).graph
+    names = [each.name for each in graph.input]
+    left = iter(met)
+
+    class Inputs(CalibrationDataReader):
+        def get_next(self) -> Any:
+            arrays = next(left, None)
+            return arrays and {name: arrays[name] for name in names}
+
     matrices = {
         weight.name
         for weight in graph.initializer
@@ -186,14 +208,75 @@ def _quantise(path: Path) -> None:
     linear = [n.name for n in graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
     with tempfile.TemporaryDirectory() as folder, _quiet("root"):
         smaller = Path(folder) / NETWORK
-        quantize_dynamic(
+        quantize_static(
             path,
             smaller,
+            Inputs(),
+            activation_type=QuantType.QUInt8,  # processors multiply unsigned by signed ones
             weight_type=QuantType.QInt8,
             per_channel=True,
             nodes_to_quantize=linear,
+            extra_options={
+                "OpTypesToExcludeOutputQuantization": ["MatMul"],
+                "DedicatedQDQPair": True,  # nothing but the maps reads rounded numbers
+            },
         )
-        shutil.copyfile(smaller, path)
+        model = onnx.load(smaller)
+    _join_biases(model.graph)
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, path)
+
+
+def _join_biases(graph: Any) -> None:
+    """Let each product in 8 bits add the bias that follows it: ONNX Runtime joins the product with
+    the scaling around it, but leaves the addition."""
+    made = {name: node for node in graph.node for name in node.output}
+    biases = {weight.name for weight in graph.initializer if len(weight.dims) == 1}
+    read = Counter(name for node in graph.node for name in node.input)
+    for node in list(graph.node):
+        if node.op_type != "Add":
+            continue
+        given, bias = node.input if node.input[1] in biases else reversed(node.input)
+        product = made.get(given)
+        if bias not in biases or product is None or product.op_type != "MatMul" or read[given] > 1:
+            continue
+        factors = [made[name] for name in product.input if name in made]
+        if [factor.op_type for factor in factors] != ["DequantizeLinear"] * 2:
+            continue
+        # In the operator's order: both factors, both scales, both zeros, the bias.
+        inputs = [factor.input[place] for place in range(3) for factor in factors]
+        node.op_type, node.domain = "MatMulIntegerToFloat", "com.microsoft"
+        del node.input[:]
+        node.input.extend([*inputs, bias])
+        graph.node.remove(product)
+        for factor in factors:
+            if not any(factor.output[0] in other.input for other in graph.node):
+                graph.node.remove(factor)
+
+
+def _met(exported: OnnxReader, data: Dataset | None) -> list[dict[str, np.ndarray]]:
+    """What the graph is given for some questions of `data`, or for random words."""
+    if data is None:
+        shapes = ((3, 2, 150, 15), (4, 1, 80, 8), (1, 1, 400, 40))
+        batches = [
+            _probe(exported.vocabulary, *shape, seed) for seed in range(12) for shape in shapes
+        ]
+        return [exported.inputs(batch) for batch in batches]
+    found: list[dict[str, np.ndarray]] = []
+
+    class Recorder(OnnxReader):
+        def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
+            found.append(super().inputs(batch))
+            return found[-1]
+
+    recorder = Recorder(exported.vocabulary, exported.words, exported.forms, exported.network)
+    questions = list(data.questions)
+    if not questions:
+        raise InputError("there is no question to calibrate with")
+    chosen = questions[:: -(-len(questions) // _CALIBRATION)]
+    for _ in Predictor(recorder).answer_all([(q.text, p.text) for p, q in chosen]):
+        pass
+    return found
 
 
 def _largest_difference(reader: Reader, exported: OnnxReader) -> float:
@@ -215,10 +298,10 @@ def _largest_difference(reader: Reader, exported: OnnxReader) -> float:
 
 
 def _probe(
-    vocabulary: Vocabulary, questions: int, passages: int, length: int, asked: int
+    vocabulary: Vocabulary, questions: int, passages: int, length: int, asked: int, seed: int = 0
 ) -> Batch[np.ndarray]:
     """A batch of random words, about a tenth of them unknown."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     words = [*vocabulary.fixed, *vocabulary.trained] or ["word"]
     forms = Forms(vocabulary)
 

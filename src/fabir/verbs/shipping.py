@@ -31,7 +31,13 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     add_reader(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--format", choices=["onnx"], default="onnx")
-    parser.add_argument("--quantise", choices=["int8"], help="weights of linear maps in 8 bits")
+    parser.add_argument("--quantise", choices=["int8"], help="linear maps in 8 bits")
+    parser.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="DATA.json",
+        help="questions whose texts give the ranges of the 8 bits (default: random words)",
+    )
     parser.add_argument(
         "--data", type=Path, metavar="DATA.json", help="measure EM and F1 before and after"
     )
@@ -39,10 +45,16 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 def _export(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
+    from fabir.errors import InputError
     from fabir.export.onnx import export
     from fabir.folder import find_reader
 
-    data = read_squad(options.data, "keep") if options.data else None
-    source, quantise = find_reader(options.reader), options.quantise == "int8"
-    report = export(source, options.output, quantise=quantise, data=data)
+    quantise = options.quantise == "int8"
+    if options.calibrate and not quantise:
+        raise InputError("--calibrate gives the ranges of 8 bits: add --quantise int8")
+    calibrate, data = (
+        read_squad(path, "keep") if path else None for path in (options.calibrate, options.data)
+    )
+    source = find_reader(options.reader)
+    report = export(source, options.output, quantise=quantise, calibrate=calibrate, data=data)
     print(json.dumps(report, indent=1))
