@@ -86,6 +86,28 @@ def test_pdf_has_pages(tmp_path: Path) -> None:
     assert [found.text[start:].split("\n")[0] for start in found.pages] == PAGES
 
 
+def test_a_box_of_text_in_docx_is_read_once(tmp_path: Path) -> None:
+    docx: Any = pytest.importorskip("docx")
+    oxml: Any = pytest.importorskip("docx.oxml")
+    document = docx.Document()
+    document.add_paragraph("Before.")
+    names = {
+        "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+    }
+    box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
+    namespaces = " ".join(f'xmlns:{short}="{name}"' for short, name in names.items())
+    run = (
+        f'<w:r {namespaces}><mc:AlternateContent><mc:Choice Requires="wps">{box}</mc:Choice>'
+        f"<mc:Fallback>{box}</mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    document.paragraphs[0]._p.append(oxml.parse_xml(run))
+    document.add_paragraph("After.")
+    document.save(str(tmp_path / "a.docx"))
+    [found] = read(tmp_path / "a.docx")
+    assert found.text.split("\n\n") == ["Before.", "In the box.", "After."]
+
+
 def test_docx_has_paragraphs_and_tables_in_order(tmp_path: Path) -> None:
     docx: Any = pytest.importorskip("docx")
     document = docx.Document()

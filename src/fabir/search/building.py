@@ -51,7 +51,7 @@ def build(
                 show(f"{number} of {len(files)} files, {passages_written:,} passages")
         if not writer.tokens:
             raise InputError(f"no text in {', '.join(map(printable, roots))}")
-        show(f"sorting the words of {writer.passages:,} passages")
+        show(f"weighing the words of {writer.passages:,} passages")
         writer.finish(roots)
 
 
@@ -70,7 +70,7 @@ class Writer:
         self.folder, self.size, self.stemmed, self.old = folder, size, stemmed, old
         known = [File(**file) for file in old.manifest["files"]] if old else []
         self._known = {file.path: (file, number) for number, file in enumerate(known)}
-        self._terms = Terms(old.stems if old else (), stemmer(stemmed))
+        self._terms = Terms(old.bm25.vocab_dict if old else (), stemmer(stemmed))
         self._files: list[File] = []
         self._rows: tuple[list[np.ndarray], list[np.ndarray]] = [], []
         self.documents = self.passages = 0
@@ -173,13 +173,8 @@ class Writer:
         np.save(self.folder / "passages.npy", found)
         raw = self.folder / "tokens.raw"
         tokens = np.memmap(raw, np.int32, "r")
-        stems = [
-            stem.encode()
-            for stem in write_postings(self.folder, tokens, found["token"], self._terms.stems)
-        ]
+        write_postings(self.folder, tokens, found["token"], self._terms.stems)
         raw.unlink()
-        (self.folder / "stems.utf8").write_bytes(b"".join(stems))
-        np.save(self.folder / "stem_ends.npy", np.cumsum([len(stem) for stem in stems]))
         manifest = {
             "format": FORMAT,
             "size": self.size,

@@ -19,6 +19,7 @@ MOST_BYTES = 64 << 20  # of a file that is read at once, and of what is packed i
 MOST_PACKED = 256 << 20  # with the pictures
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*\S)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 
 Skip = Callable[[str], None]  # is told of a record that was left out
 
@@ -156,7 +157,13 @@ def _read_docx(path: Path, skip: Skip) -> Iterator[Document]:
         raise InputError(f"larger than {MOST_BYTES >> 20} MiB when unpacked")
     document = docx.Document(str(path))
     body: Any = document.element.body
-    paragraphs = (Paragraph(each, document).text for each in body.iter(qn("w:p")))
+    # What newer programs show otherwise, such as a box of text, stands there twice.
+    again = f"{{{_COMPATIBILITY}}}Fallback"
+    paragraphs = (
+        Paragraph(each, document).text
+        for each in body.iter(qn("w:p"))
+        if next(each.iterancestors(again), None) is None
+    )
     text = "\n\n".join(text_of(paragraph) for paragraph in paragraphs)
     yield Document(text, _as_title(document.core_properties.title or path.stem))
 

@@ -39,7 +39,7 @@ class Passage:
 
 
 class Index:
-    """Passages in a folder. They stay on the disk, mapped into memory: opening takes no time.
+    """Passages in a folder. They stay on the disk, mapped into memory; opening reads their words.
 
     Several threads and processes may search an index; one may update it meanwhile.
     """

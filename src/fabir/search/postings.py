@@ -1,65 +1,75 @@
-"""Which passages have which term how often, written from their terms in order.
+"""Which passages have which term how often: bm25s over the terms of the passages in order."""
 
-A block of passages at a time, so that memory does not grow with the collection.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.format import open_memmap
 
-_BLOCK = 4_000_000  # terms in order that are sorted at once
+from fabir.errors import InputError
+
+if TYPE_CHECKING:
+    from bm25s import BM25
+
+K1, B = 0.9, 0.4
+_BLOCK = 4_000_000  # terms that are renumbered at once
 
 
-def write_postings(
-    folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: list[str]
-) -> list[str]:
-    """Write `tokens`, `starts`, `places` and `counts`; returns the stems in their new order.
+class _Passages(Sequence[list[int]]):
+    """The terms of each passage, read when they are asked for."""
+
+    def __init__(self, tokens: np.ndarray, firsts: np.ndarray) -> None:
+        self._tokens, self._edges = tokens, np.append(firsts, len(tokens))
+
+    def __len__(self) -> int:
+        return len(self._edges) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        if number >= len(self):
+            raise IndexError(number)
+        return self._tokens[self._edges[number] : self._edges[number + 1]].tolist()
+
+
+def write_postings(folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: list[str]) -> None:
+    """Write `tokens.npy`, renumbered without the stems that no passage has, and bm25s's files.
 
     Args:
         tokens: numbers of terms, passage after passage
         firsts: where each passage's begin
-        stems: what the numbers stand for. The new numbers are those of the sorted stems, without
-            the ones that no passage has.
+        stems: what the numbers stand for
+
+    Raises:
+        InputError: bm25s is missing.
     """
-    edges = np.append(firsts, len(tokens))
-    frequency = np.zeros(len(stems), np.int64)
-    for terms, _, _ in _blocks(tokens, edges):
-        frequency += np.bincount(terms, minlength=len(stems))
-    order = sorted(np.flatnonzero(frequency).tolist(), key=stems.__getitem__)
-    new = np.zeros(len(stems), np.int32)
-    new[order] = np.arange(len(order))
-    starts = np.concatenate([[0], np.cumsum(frequency[order])])
-    np.save(folder / "starts.npy", starts)
-    renamed = open_memmap(folder / "tokens.npy", "w+", np.int32, tokens.shape)
-    total = (int(starts[-1]),)
-    places = open_memmap(folder / "places.npy", "w+", np.int32, total)
-    counts = open_memmap(folder / "counts.npy", "w+", np.uint8, total)
-    for begin in range(0, len(tokens), _BLOCK):
-        renamed[begin : begin + _BLOCK] = new[tokens[begin : begin + _BLOCK]]
-    free = starts[:-1].copy()  # where each term's next passage goes
-    for terms, passages, times in _blocks(renamed, edges):
-        distinct, first, number = np.unique(terms, return_index=True, return_counts=True)
-        rank = np.arange(len(terms)) - np.repeat(first, number)
-        target = free[terms] + rank
-        places[target], counts[target] = passages, np.minimum(times, 255)
-        free[distinct] += number
-    return [stems[number] for number in order]
+    blocks = [slice(begin, begin + _BLOCK) for begin in range(0, len(tokens), _BLOCK)]
+    used = np.zeros(len(stems), np.bool_)
+    for block in blocks:
+        used[tokens[block]] = True
+    new = (np.cumsum(used) - 1).astype(np.int32)
+    renumbered = open_memmap(folder / "tokens.npy", "w+", np.int32, tokens.shape)
+    for block in blocks:
+        renumbered[block] = new[tokens[block]]
+    kept = [stems[number] for number in np.flatnonzero(used)]
+    bm25 = _bm25s()(method="lucene", k1=K1, b=B, csc_backend="numpy")
+    bm25.vocab_dict = {stem: number for number, stem in enumerate(kept)}
+    passages: Any = _Passages(renumbered, firsts)
+    bm25.scores = bm25.build_index_from_ids(list(range(len(kept))), passages, show_progress=False)
+    bm25.save(folder, show_progress=False)
 
 
-def _blocks(
-    tokens: np.ndarray, edges: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Terms, passages and counts, by term and passage, of a block of passages at a time."""
-    total = len(edges) - 1
-    begin = 0
-    while begin < total:
-        end = int(np.searchsorted(edges, edges[begin] + _BLOCK, "right")) - 1
-        end = min(max(end, begin + 1), total)
-        lengths = np.diff(edges[begin : end + 1])
-        keys = tokens[edges[begin] : edges[end]].astype(np.int64) * (end - begin)
-        keys += np.repeat(np.arange(end - begin), lengths)
-        pairs, times = np.unique(keys, return_counts=True)
-        yield pairs // (end - begin), begin + pairs % (end - begin), times
-        begin = end
+def read_postings(folder: Path) -> "BM25":
+    """What `write_postings` wrote, mapped into memory but for its vocabulary.
+
+    Raises:
+        InputError: bm25s is missing.
+    """
+    return _bm25s().load(folder, mmap=True)
+
+
+def _bm25s() -> "type[BM25]":
+    try:
+        from bm25s import BM25
+    except ImportError as error:
+        raise InputError("an index needs bm25s: pip install bm25s") from error
+    return BM25

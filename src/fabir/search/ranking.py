@@ -4,9 +4,10 @@ With the telling terms t of a question, their inverse document frequencies idf, 
 
     BM25(p) = sum idf(t) * count(t, p) / (count(t, p) + k1 * (1 - b + b * |p| / mean |p|))
 
-The closer look adds what BM25 cannot see: how much of the question stands within a few words of the
-passage, which neighbours in the question are neighbours there, and what the title says. All are
-divided by what they could be at most, so that scores of different questions compare.
+bm25s computes it. The closer look adds what BM25 cannot see: how much of the question stands within
+a few words of the passage, which neighbours in the question are neighbours there, and what the
+title says. All are divided by what they could be at most, so that scores of different questions
+compare.
 """
 
 from itertools import pairwise
@@ -17,7 +18,6 @@ import numpy as np
 from fabir.search.storage import Generation
 from fabir.search.terms import stemmer, telling, words
 
-K1, B = 0.9, 0.4
 CLOSER = 100  # passages that are looked at closely
 NEAR = 20, 50  # terms that count as near each other
 # For BM25, nearness twice, neighbours, the title: those that make the right passage likeliest, by a
@@ -58,8 +58,7 @@ class Ranker:
         self._generation = generation
         self._stem = stemmer(generation.manifest["stemmed"])
         self._lengths = lengths = np.diff(generation.passage_tokens)
-        self._norm = (K1 * (1 - B + B * lengths / lengths.mean())).astype(np.float32)
-        frequency = np.diff(generation.starts)
+        frequency = np.diff(generation.bm25.scores["indptr"])
         share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
 
@@ -85,18 +84,12 @@ class Ranker:
         return Asked(terms, weights, list(dict.fromkeys(pairs)))
 
     def _number(self, word: str) -> int:
-        return self._generation.stems.find(self._stem(word))
+        return self._generation.bm25.vocab_dict.get(self._stem(word), -1)
 
     def bm25(self, asked: Asked) -> np.ndarray:
         """Every passage's score."""
-        of = self._generation
-        scores = np.zeros(len(self._norm), np.float32)
-        for term, weight in zip(asked.terms, asked.weights, strict=True):
-            if weight:
-                having = slice(of.starts[term], of.starts[term + 1])
-                places, count = of.places[having], of.counts[having].astype(np.float32)
-                scores[places] += weight * count / (count + self._norm[places])
-        return scores
+        tell = [term for term, weight in zip(asked.terms, asked.weights, strict=True) if weight]
+        return self._generation.bm25.get_scores_from_ids(tell)
 
     def features(self, asked: Asked, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
         """What `WEIGHTS` are for, each from 0 to 1. Shape: [feature, passage]

@@ -8,19 +8,19 @@ import json
 import mmap
 import os
 import shutil
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from fabir.errors import InputError
 from fabir.files import remove_partial, replacing
+from fabir.search.postings import read_postings
 
-FORMAT = 1
+FORMAT = 2
 _POINTER, _LOCK, _GENERATION = "current", ".lock", "generation-"
 DOCUMENT = np.dtype(
     [
@@ -49,33 +49,6 @@ PASSAGE = np.dtype(
 )
 
 
-class Strings(Sequence[str]):
-    """Sorted strings in a file."""
-
-    def __init__(self, texts: mmap.mmap, ends: np.ndarray) -> None:
-        self._texts, self._ends = texts, ends
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        start = self._ends[index - 1] if index else 0
-        return self._texts[start : self._ends[index]].decode()
-
-    def find(self, text: str) -> int:
-        """Its number, or -1."""
-        number = bisect_left(self, text)
-        return number if number < len(self) and self[number] == text else -1
-
-
 class Generation:
     """One state of an index, mapped into memory."""
 
@@ -83,15 +56,13 @@ class Generation:
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
         if self.manifest["format"] != FORMAT:
             raise InputError(f"the index {folder.parent} is of another version: build it again")
-        names = "documents", "passages", "tokens", "starts", "places", "counts", "stem_ends"
-        arrays = {
-            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in names
-        }
-        self.documents, self.passages = arrays["documents"], arrays["passages"]
-        self.tokens, self.starts = arrays["tokens"], arrays["starts"]
-        self.places, self.counts = arrays["places"], arrays["counts"]
-        self.texts = _map(folder / "texts.utf8")
-        self.stems = Strings(_map(folder / "stems.utf8"), arrays["stem_ends"])
+        self.documents, self.passages, self.tokens = (
+            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
+            for name in ("documents", "passages", "tokens")
+        )
+        self.bm25 = read_postings(folder)
+        with open(folder / "texts.utf8", "rb") as file:
+            self.texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     @cached_property
     def passage_tokens(self) -> np.ndarray:
@@ -113,11 +84,6 @@ class Generation:
         return self.texts[begin:end].decode()
 
 
-def _map(path: Path) -> mmap.mmap:
-    with open(path, "rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
 def open_generation(folder: Path) -> Generation:
     """The newest complete one.
 
@@ -132,7 +98,7 @@ def open_generation(folder: Path) -> Generation:
             raise InputError(f"no index in {folder}: make one with fabir index") from error
         try:
             return Generation(folder / Path(name).name)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
             reason = str(error)

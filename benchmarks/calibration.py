@@ -1,0 +1,126 @@
+"""What `fabir ask` should rank and withhold answers by, for a reader: the constants of
+`fabir.search.asker`.
+
+    python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--reader DIR]
+
+Questions spread over the file are asked of a collection of its passages, from which those of every
+second question are missing. LEAD is what gives the highest F1 where the passage is there. BIAS,
+SEARCH and READER are a logistic regression of whether the best answer is a right one, on all
+questions. LEAST is the median score where the passage is missing. Use the training set: figures on
+dev questions are then of questions that nothing was tuned on.
+"""
+
+import argparse
+import math
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from retrieval import write_passages
+
+from fabir import Predictor, read_squad
+from fabir.evaluation.squad import exact_match, f1
+from fabir.progress import track
+from fabir.search import asker
+from fabir.search.index import Index
+
+LEADS = np.arange(0, 1.55, 0.1)
+
+
+class Candidate(NamedTuple):
+    """An answer: the best passage's score, how far its own is from that, its own, its worth."""
+
+    highest: float
+    lead: float
+    certainty: float
+    right: float
+    f1: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--train", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=400)
+    parser.add_argument("--reader", type=Path, metavar="DIR")
+    options = parser.parse_args()
+    if options.questions < 2:
+        parser.error("--questions must be at least 2")
+    data = read_squad(options.train, "keep")
+    asked = list(data.questions)[:: max(1, len(data) // options.questions)]
+    missing = {passage for passage, _ in asked[1::2]}
+    predictor = Predictor.load(options.reader)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        kept = [passage for passage in data.passages if passage not in missing]
+        write_passages(kept, folder / "passages.jsonl")
+        index = Index.build([folder / "passages.jsonl"], folder / "index", size=10**6)
+        found = []
+        for _, question in track(asked, "asking", len(asked)):
+            answers = [answer.text for answer in question.answers]
+            found.append(candidates(index, predictor, question.text, answers))
+    there = [
+        each for each, (passage, _) in zip(found, asked, strict=True) if passage not in missing
+    ]
+    scores = [np.mean([best(each, lead).f1 for each in there]) for lead in LEADS]
+    lead = float(LEADS[int(np.argmax(scores))])
+    chosen = [best(each, lead) for each in found]
+    inputs = np.array([[1.0, each.highest, value(each, lead)] for each in chosen])
+    weights = logistic_regression(inputs, np.array([each.right for each in chosen]))
+    likely = 1 / (1 + np.exp(-inputs @ weights))
+    absent = [
+        chance for chance, (passage, _) in zip(likely, asked, strict=True) if passage in missing
+    ]
+    for name, new in zip(
+        ("BIAS", "SEARCH", "READER", "LEAD", "LEAST"),
+        (*weights, lead, np.median(absent)),
+        strict=True,
+    ):
+        print(f"{name:8}{new:8.3f}  (now {getattr(asker, name)})")
+    now = float(np.mean([best(each, asker.LEAD).f1 for each in there]))
+    print(
+        f"F1 of {len(there)} questions: {100 * max(scores):.2f}, with LEAD as it is {100 * now:.2f}"
+    )
+
+
+def candidates(
+    index: Index, predictor: Predictor, question: str, answers: list[str]
+) -> list[Candidate]:
+    passages = index.search(question, asker.PASSAGES)
+    highest = max((passage.score for passage in passages), default=0.0)
+    readings = predictor.read_all((question, passage.text) for passage in passages)
+    return [
+        Candidate(
+            highest,
+            passage.score - highest,
+            math.log(max(answer.score, 1e-30)),
+            exact_match(answer.text, answers),
+            f1(answer.text, answers),
+        )
+        for passage, reading in zip(passages, readings, strict=True)
+        if reading.no_answer <= predictor.reader.no_answer_threshold
+        for answer in reading.answers
+    ] or [Candidate(highest, 0.0, -30.0, 0.0, 0.0)]
+
+
+def value(candidate: Candidate, lead: float) -> float:
+    return candidate.certainty + lead * candidate.lead
+
+
+def best(found: list[Candidate], lead: float) -> Candidate:
+    return max(found, key=lambda each: value(each, lead))
+
+
+def logistic_regression(inputs: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The likeliest weights, by Newton's method. Shape: inputs [n, k], right [n] -> [k]"""
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(50):
+        chances = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (right - chances)
+        curve = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
+        weights += np.linalg.solve(curve + 1e-6 * np.eye(len(weights)), slope)
+    return weights
+
+
+if __name__ == "__main__":
+    main()
