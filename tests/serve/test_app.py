@@ -14,7 +14,7 @@ import pytest
 from collection import write_collection
 from fabir.answer.predictor import Predictor
 from fabir.folder import BUNDLED, WEIGHTS
-from fabir.search.asker import Asker, Found
+from fabir.search.asker import Asker
 from fabir.search.index import Index
 from fabir.serve import guard
 from fabir.serve.app import create_app
@@ -24,14 +24,6 @@ from factories import ABBEY, RAIN
 QUESTION = "When was the abbey founded?"
 ASKED = {"question": QUESTION, "passage": ABBEY}
 JSON = {"content-type": "application/json"}
-
-
-class Shelf:
-    """Stands for an index of one document: finds its first word."""
-
-    def ask(self, question: str, top_k: int = 5) -> list[Found]:
-        document = "caf\udce9.txt"  # a name that is not UTF-8
-        return [Found("The", 0.5, document, None, 1, 0, 3, ABBEY, 0, 3, ABBEY)][:top_k]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +77,34 @@ def test_many_at_a_time_get_the_same_answers(predictor: Predictor) -> None:
     batches = re.search(r"fabir_batch_questions_count (\d+)", metrics)
     assert batches
     assert int(batches[1]) < 32
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8000", 200),
+        ("LOCALHOST", 200),
+        ("127.0.0.1:8000", 200),
+        ("192.168.1.5", 200),
+        ("[::1]:8000", 200),
+        ("Library.example", 200),
+        ("evil.example:8000", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("[::1", 421),
+        ("", 421),
+        (b"\xff", 421),
+    ],
+)
+def test_only_requests_for_known_hosts_are_answered(
+    predictor: Predictor, host: str | bytes, status: int
+) -> None:
+    options = {"names": ["library.example"]}
+    for path, sent in ("/answer", {"json": ASKED}), ("/nowhere", {}):
+        found = post(predictor, path, headers={"host": host}, options=options, **sent)
+        assert (found.status_code == 421) == (status == 421)
+        assert "x-content-type-options" in found.headers
+    assert post(predictor, "/answer", headers={"host": host}, json=ASKED).status_code == 200
 
 
 def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> None:
@@ -154,17 +174,18 @@ def test_a_form_of_another_site_is_not_answered(predictor: Predictor) -> None:
     assert "application/json" in found.json()["detail"]
 
 
-def test_an_index_is_asked(predictor: Predictor) -> None:
-    options = {"asker": Shelf()}
-    (found,) = post(predictor, "/ask", json={"question": "What?"}, options=options).json()[
-        "answers"
-    ]
-    assert found["document"] == "caf?.txt"
-    assert found["passage"][found["passage_start"] : found["passage_end"]] == found["text"] == "The"
+def test_names_of_documents_may_be_no_text(predictor: Predictor, tmp_path: Path) -> None:
+    (tmp_path / "caf\udce9.txt").write_text(ABBEY)
+    options = {"asker": Asker(Index.build([tmp_path], tmp_path / "index"), predictor)}
+    asked = {"question": "Who founded the abbey?", "top_k": 1}
+    (found,) = post(predictor, "/ask", json=asked, options=options).json()["answers"]
+    assert found["document"] == "caf\ufffd.txt"
+    assert found["passage"][found["passage_start"] : found["passage_end"]] == found["text"]
     assert post(predictor, "/ask", json={"question": ""}, options=options).status_code == 422
+    assert post(predictor, "/ask", json={"question": " "}, options=options).status_code == 422
 
 
-def test_a_real_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Path) -> None:
+def test_an_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Path) -> None:
     write_collection(tmp_path / "documents")
     asker = Asker(Index.build([tmp_path / "documents"], tmp_path / "index"), predictor)
     asked = {"question": "Who flew the first kite of the valley?", "top_k": 2}

@@ -36,10 +36,11 @@ class Watched(Predictor):
 
 def read_together(batcher: Batcher, *asked: tuple[str, str, int]) -> list[Any]:
     async def run() -> list[Any]:
-        reads = (batcher.read(*each) for each in asked)
+        reads = (batcher.read([(question, passage)], top_k) for question, passage, top_k in asked)
         return await asyncio.gather(*reads, return_exceptions=True)
 
-    return asyncio.run(run())
+    found = asyncio.run(run())
+    return [each if isinstance(each, Exception) else each[0] for each in found]
 
 
 def test_answers_are_those_of_the_predictor_alone() -> None:
@@ -78,10 +79,10 @@ def test_what_comes_while_a_batch_is_read_makes_the_next_one() -> None:
     batcher = Batcher(predictor)
 
     async def run() -> None:
-        first = asyncio.create_task(batcher.read(*PAIRS[0], 1))
+        first = asyncio.create_task(batcher.read([PAIRS[0]], 1))
         while not predictor.asked:
             await asyncio.sleep(0.01)
-        others = [asyncio.create_task(batcher.read(*pair, 1)) for pair in PAIRS[1:]]
+        others = [asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[1:]]
         await asyncio.sleep(0.05)
         assert batcher.waiting
         predictor.go.set()
@@ -109,16 +110,16 @@ def test_too_much_is_turned_away_and_then_taken_again() -> None:
     batcher = Batcher(predictor, waiting=700)
 
     async def run() -> None:
-        first = asyncio.create_task(batcher.read(*PAIRS[0], 1))
+        first = asyncio.create_task(batcher.read([PAIRS[0]], 1))
         while not predictor.asked:
             await asyncio.sleep(0.01)
-        waiting = [asyncio.create_task(batcher.read(*pair, 1)) for pair in PAIRS[1:3]]
+        waiting = [asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[1:3]]
         await asyncio.sleep(0)
         with pytest.raises(BusyError, match="try again"):
-            await batcher.read(*PAIRS[3], 1)
+            await batcher.read([PAIRS[3]], 1)
         predictor.go.set()
         await asyncio.gather(first, *waiting)
-        assert (await batcher.read(*PAIRS[3], 1)).answers
+        assert (await batcher.read([PAIRS[3]], 1))[0].answers
 
     asyncio.run(run())
     batcher.close()
@@ -128,24 +129,27 @@ def test_one_who_leaves_does_not_disturb_the_others() -> None:
     batcher = Batcher(Watched())
 
     async def run() -> None:
-        leaving = asyncio.create_task(batcher.read(*PAIRS[0], 1))
-        staying = asyncio.create_task(batcher.read(*PAIRS[1], 1))
+        leaving = asyncio.create_task(batcher.read([PAIRS[0]], 1))
+        staying = asyncio.create_task(batcher.read([PAIRS[1]], 1))
         await asyncio.sleep(0)
         leaving.cancel()
-        assert (await staying).answers
+        assert (await staying)[0].answers
 
     asyncio.run(run())
     batcher.close()
 
 
-def test_calls_run_in_the_thread_of_the_predictor() -> None:
-    batcher = Batcher(Watched())
+def test_questions_about_several_passages_join_the_others() -> None:
+    predictor = Watched()
+    batcher = Batcher(predictor)
 
-    async def run() -> None:
-        name = await batcher.call(lambda: threading.current_thread().name, 1)
-        assert name.startswith("fabir-reader")
-        with pytest.raises(ZeroDivisionError):
-            await batcher.call(lambda: 1 // 0, 1)
+    async def run() -> list[list[Reading]]:
+        asked = [batcher.read(PAIRS[:3], 2), batcher.read([], 1), batcher.read(PAIRS[3:], 1)]
+        return await asyncio.gather(*asked)
 
-    asyncio.run(run())
+    several, nothing, one = asyncio.run(run())
     batcher.close()
+    assert predictor.asked == [PAIRS]
+    assert [len(reading.answers) for reading in several] == [2, 2, 2]
+    assert nothing == []
+    assert [len(reading.answers) for reading in one] == [1]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from fabir.cli import main
-from fabir.serve.run import _address, _listen
+from fabir.serve.run import _address, _known, _listen
 from factories import ABBEY
 from serving import Running, running
 
@@ -49,10 +49,29 @@ def test_addresses_of_both_kinds_are_said() -> None:
             assert _address(listening).startswith("http://[::1]:")
 
 
+def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with _listen("127.0.0.1", 0) as own, _listen("0.0.0.0", 0) as every:
+        assert _known(own, []) == []
+        assert _known(every, []) is None
+        for listening in own, every:
+            assert _known(listening, ["a.example"]) == ["a.example"]
+    for name in "https://a.example", "a.example:8000", "":
+        assert "no name of a host" in refused(capsys, "--allow-host", name)
+
+
 @pytest.fixture(scope="module")
 def service() -> Iterator[Running]:
     with running() as service:
         yield service
+
+
+@pytest.mark.slow
+def test_another_sites_name_is_not_this_computers(service: Running) -> None:
+    for host, status in ("evil.example", 421), ("localhost", 200):
+        found = httpx.post(f"{service.url}/answer", json=ASKED, headers={"host": host}, timeout=60)
+        assert found.status_code == status
 
 
 @pytest.mark.slow
@@ -84,7 +103,7 @@ def test_hostile_bodies_do_not_disturb_it(service: Running) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_what_was_asked_before_it_stops_is_answered(how: signal.Signals) -> None:
     """Much work is under way when it is told to stop."""
-    long = {"question": "When was the abbey founded?", "passage": (ABBEY + " ") * 200}
+    long = {"question": "When was the abbey founded?", "passage": (ABBEY + " ") * 500}
     found: list[httpx.Response] = []
     with running() as service:
         httpx.post(f"{service.url}/answer", json=ASKED, timeout=60)
@@ -99,6 +118,7 @@ def test_what_was_asked_before_it_stops_is_answered(how: signal.Signals) -> None
         for each in asking:
             each.start()
         while "fabir_waiting_characters 0.0" in httpx.get(f"{service.url}/metrics").text:
+            assert all(each.is_alive() for each in asking), "all is answered: ask for more"
             time.sleep(0.01)
         service.process.send_signal(how)
         for each in asking:

@@ -1,9 +1,9 @@
 """The application: what can be asked over HTTP, and what is refused how."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -24,7 +24,6 @@ from fabir.serve.page import PAGE, POLICY
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
 
-_ASKED = 10_000  # characters that are read, about, for a question to the index
 _RETRY = {"retry-after": "1"}  # seconds
 
 
@@ -37,12 +36,14 @@ class Service:
         self.asker, self.explainer = asker, explainer
         self.threshold = predictor.reader.no_answer_threshold
         self.metrics = Metrics()
+        self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is for one thread
         self.batcher = Batcher(predictor, waiting=waiting, noticed=self.metrics.batches.observe)
         self.metrics.waiting.set_function(lambda: self.batcher.waiting)
 
     async def answer(self, asked: ToAnswer) -> Answers:
         """Answers a question about a passage."""
-        reading = await self.batcher.read(asked.question, asked.passage, asked.top_k)
+        pair = asked.question, asked.passage
+        (reading,) = await self.batcher.read([pair], asked.top_k)
         answers = reading.answers if reading.no_answer <= self.threshold else []
         return Answers(answers=answers, no_answer=reading.no_answer)
 
@@ -50,9 +51,12 @@ class Service:
         """Answers a question from the documents of the index."""
         if self.asker is None:
             raise HTTPException(404, "there is no index: start the service with --index")
-        work = partial(self.asker.ask, asked.question, asked.top_k)
-        found = await self.batcher.call(work, _ASKED)
-        return Findings(answers=[replace(each, document=_plain(each.document)) for each in found])
+        loop = asyncio.get_running_loop()
+        search = self.asker.search
+        passages = await loop.run_in_executor(self._searching, search, asked.question)
+        pairs = [(asked.question, passage.text) for passage in passages]
+        readings = await self.batcher.read(pairs, asked.top_k)
+        return Findings(answers=self.asker.choose(passages, readings, asked.top_k))
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
         """A page that shows what the reader attended to."""
@@ -79,6 +83,7 @@ class Service:
 
     def close(self) -> None:
         self.batcher.close()
+        self._searching.shutdown()
         self.explainer.close()
 
 
@@ -88,6 +93,7 @@ def create_app(
     asker: "Asker | None" = None,
     explainer: Explainer | None = None,
     waiting: int = WAITING,
+    names: Collection[str] | None = None,
 ) -> FastAPI:
     """The service as an application of ASGI.
 
@@ -96,6 +102,7 @@ def create_app(
         asker: what answers from an index
         explainer: what makes the attention view; that of the bundled reader if not given
         waiting: characters to be read that may wait at a time
+        names: see `Guard`
     """
     service = Service(predictor, asker, explainer or Explainer(), waiting)
 
@@ -118,7 +125,7 @@ def create_app(
     app.exception_handler(RequestValidationError)(_refuse)
     app.exception_handler(InputError)(_complain)
     app.exception_handler(BusyError)(_put_off)
-    app.add_middleware(Guard, metrics=service.metrics, paths=_paths(app))
+    app.add_middleware(Guard, metrics=service.metrics, paths=_paths(app), names=names)
     return app
 
 

@@ -1,4 +1,4 @@
-"""Questions of many clients, read together: one thread owns the predictor and whoever uses it.
+"""Questions of many clients, read together: one thread owns the predictor.
 
 Knows nothing of HTTP. All is called from one event loop, so that nothing needs a lock.
 """
@@ -9,11 +9,10 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any
 
 from fabir.answer.predictor import Predictor, Reading
-
-T = TypeVar("T")
 
 GATHERING = 0.002  # seconds that a question waits for others to be read with
 # Work is counted in characters to read: a batch of them takes a fifth of a second on two cores, so
@@ -29,9 +28,9 @@ class BusyError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """A question about a passage, or a call that needs the predictor's thread."""
+    """A question about a passage, or about several."""
 
-    work: tuple[str, str] | Callable[[], Any]
+    pairs: list[tuple[str, str]]
     top_k: int
     characters: int
     since: float
@@ -42,9 +41,9 @@ class Batcher:
     """Reads together what is asked within a moment.
 
     Args:
-        predictor: what reads; nobody else may use it from now on, but in a `call`
+        predictor: what reads; nobody else may use it from now on
         waiting: characters that may wait at a time
-        noticed: told the number of questions of every batch
+        noticed: told of every batch how many were asked in it
     """
 
     def __init__(
@@ -62,29 +61,22 @@ class Batcher:
         self._thread = ThreadPoolExecutor(1, "fabir-reader")
         self._running: asyncio.Task[None] | None = None
 
-    async def read(self, question: str, passage: str, top_k: int) -> Reading:
-        """What the reader makes of it, as of `Predictor.read_all`.
+    def close(self) -> None:
+        """Let the thread end."""
+        self._thread.shutdown()
+
+    async def read(self, pairs: list[tuple[str, str]], top_k: int) -> list[Reading]:
+        """What the reader makes of questions and passages, as of `Predictor.read_all`.
 
         Raises:
             InputError: as of `Predictor.read_all`.
             BusyError: too much is waiting.
         """
-        characters = max(_LEAST, len(question) + len(passage))
-        return await self._do((question, passage), top_k, characters)
-
-    async def call(self, work: Callable[[], T], characters: int) -> T:
-        """The result of a call in the predictor's thread, which reads about so many characters."""
-        return await self._do(work, 1, characters)
-
-    def close(self) -> None:
-        """Let the thread end."""
-        self._thread.shutdown()
-
-    async def _do(self, work: Any, top_k: int, characters: int) -> Any:
+        characters = sum(max(_LEAST, len(question) + len(passage)) for question, passage in pairs)
         if self.waiting and self.waiting + characters > self._most:
             raise BusyError("too many questions are waiting: try again in a moment")
         result = asyncio.get_running_loop().create_future()
-        self._jobs.append(_Job(work, top_k, characters, time.monotonic(), result))
+        self._jobs.append(_Job(pairs, top_k, characters, time.monotonic(), result))
         self.waiting += characters
         if self._running is None:
             self._running = asyncio.create_task(self._run())
@@ -122,27 +114,20 @@ class Batcher:
     def _work(self, batch: list[_Job]) -> list[Any]:
         """In the predictor's thread: the result of each job, or the exception it ended with."""
         self._noticed(len(batch))
-        pairs = [job for job in batch if isinstance(job.work, tuple)]
-        found = dict(zip(pairs, self._read(pairs), strict=True))
-        return [found[job] if isinstance(job.work, tuple) else _result(job.work) for job in batch]
+        return self._read(batch)
 
     def _read(self, jobs: list[_Job]) -> list[Any]:
         """All together; should that fail, each alone, so that one cannot spoil another's answer."""
-        if not jobs:
-            return []
-        pairs: list[Any] = [job.work for job in jobs]
-        top_k = max(job.top_k for job in jobs)
-        readings = _result(lambda: list(self.predictor.read_all(pairs, top_k)))
-        if isinstance(readings, Exception):
-            return [readings] if len(jobs) == 1 else [self._read([job])[0] for job in jobs]
+        pairs = [pair for job in jobs for pair in job.pairs]
+        try:
+            readings = list(self.predictor.read_all(pairs, max(job.top_k for job in jobs)))
+        except Exception as error:
+            return [error] if len(jobs) == 1 else [self._read([job])[0] for job in jobs]
+        left = iter(readings)
         return [
-            replace(reading, answers=reading.answers[: job.top_k])
-            for job, reading in zip(jobs, readings, strict=True)
+            [
+                replace(reading, answers=reading.answers[: job.top_k])
+                for reading in islice(left, len(job.pairs))
+            ]
+            for job in jobs
         ]
-
-
-def _result(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    except Exception as error:
-        return error

@@ -72,7 +72,9 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in {
         400: "The body is not JSON",
+        408: "The rest of the body did not come",
         413: "The body is too large",
+        421: "The request is for a host that is not known here",
         422: "A field is missing, blank, too long or of another type",
         503: "Too much is waiting; Retry-After says when to try again",
     }.items()

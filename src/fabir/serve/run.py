@@ -1,19 +1,27 @@
 """Starting and stopping the service."""
 
+import re
 import signal
 import socket
 import sys
+from collections.abc import Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 
 _MOST_CONNECTIONS = 1_000
+_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 _GRACE = 30  # seconds that running requests have when the service is to stop
 
 
 def serve(
-    host: str = "127.0.0.1", port: int = 8000, reader: Path | None = None, index: Path | None = None
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    reader: Path | None = None,
+    index: Path | None = None,
+    names: Sequence[str] = (),
 ) -> None:
     """Answer over HTTP until a signal says stop; what was asked until then is answered.
 
@@ -21,11 +29,16 @@ def serve(
         port: 0 for any free one; stderr says which
         reader: its folder; the bundled one if not given
         index: the folder of an index to ask
+        names: hosts that requests may be for, beside "localhost" and addresses. Without any, those
+            of other computers may be for whatever host, where they are listened to
 
     Raises:
-        InputError: a package is missing, there is no such reader or index, or the address cannot
-            be had.
+        InputError: a package is missing, there is no such reader or index, a name is none, or the
+            address cannot be had.
     """
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name!r} is no name of a host: give it without scheme and port")
     try:
         import uvicorn
 
@@ -43,7 +56,9 @@ def serve(
         from fabir.search.index import Index
 
         asker = Asker(Index.open(index), predictor)
-    app = create_app(predictor, asker=asker, explainer=Explainer(reader))
+    app = create_app(
+        predictor, asker=asker, explainer=Explainer(reader), names=_known(listening, names)
+    )
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -67,6 +82,12 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error
+
+
+def _known(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
+    """The hosts that requests may be for; None for any."""
+    own = ip_address(listening.getsockname()[0]).is_loopback
+    return names if own or names else None
 
 
 def _address(listening: socket.socket) -> str:

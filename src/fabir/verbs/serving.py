@@ -19,9 +19,17 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=8000, metavar="N", help="(8000; 0 for a free one)"
     )
+    parser.add_argument(
+        "--allow-host",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="hosts that requests may be for beside localhost and addresses, a proxy's for example "
+        "(default: none while only this computer is listened to, else any)",
+    )
 
 
 def _serve(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.serve.run import serve
 
-    serve(options.host, options.port, options.reader, options.index)
+    serve(options.host, options.port, options.reader, options.index, options.allow_host)
