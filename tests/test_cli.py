@@ -206,6 +206,11 @@ def test_train_resume_and_go_on_from_a_reader(
     options = ("--from", output, "--output", further, "--training.word_rows", "9")
     run(capsys, "train", config, *data, *options)
     run(capsys, "evaluate", files.dev, "--reader", further)
+    taught = (*data, "--vectors", files.vectors, "--output", tmp_path / "taught", "--teacher")
+    run(capsys, "train", config, *taught, output, "--training.epochs", "1")
+    assert "config.json" in refused(
+        capsys, "train", config, *taught, tmp_path / "nobody", "--resume"
+    )
 
 
 def test_train_refuses_a_misspelt_key(
@@ -321,3 +326,11 @@ def test_help_does_not_wait_for_torch() -> None:
         "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_export_refuses_to_calibrate_without_need(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    err = refused(capsys, "export", "--output", tmp_path / "small", "--calibrate", "train.json")
+    assert "add --quantise int8" in err
+    assert not (tmp_path / "small").exists()
