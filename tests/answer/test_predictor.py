@@ -1,6 +1,8 @@
 import random
 import resource
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -164,6 +166,24 @@ def test_several_threads_give_the_answers_of_one(
         assert_alike(found, answers)
     with pytest.raises(InputError, match="question 13 is empty"):
         list(threaded.answer_all([*pairs, (" ", "Rain falls.")]))
+
+
+def test_several_threads_may_ask_at_a_time(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
+    expected = [predictor.answer(*pair, 3) for pair in asked]
+    monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
+    shared = lively_predictor()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda pair: shared.answer(*pair, 3), asked * 5))
+    finally:
+        sys.setswitchinterval(before)
+    for answers, wanted in zip(found, expected * 5, strict=True):
+        assert_alike(answers, wanted)
 
 
 def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> None:

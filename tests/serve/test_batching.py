@@ -10,7 +10,7 @@ import pytest
 from fabir.answer.predictor import Predictor, Reading
 from fabir.errors import InputError
 from fabir.serve import batching
-from fabir.serve.batching import Batcher, BusyError
+from fabir.serve.batching import TOGETHER, Batcher, BusyError
 from factories import ABBEY, EXAMPLES, RAIN, small_reader
 
 PAIRS = [(question, passage) for question, passage, *_ in EXAMPLES]
@@ -73,29 +73,35 @@ def test_what_fails_fails_alone() -> None:
     assert isinstance(none, InputError)
 
 
-def test_what_comes_while_a_batch_is_read_makes_the_next_one() -> None:
+def test_what_comes_while_all_are_reading_makes_the_next_batch() -> None:
     predictor = Watched()
     predictor.go.clear()
     batcher = Batcher(predictor)
 
     async def run() -> None:
-        first = asyncio.create_task(batcher.read([PAIRS[0]], 1))
-        while not predictor.asked:
-            await asyncio.sleep(0.01)
-        others = [asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[1:]]
+        reads = []
+        for number in range(TOGETHER):
+            reads.append(asyncio.create_task(batcher.read([PAIRS[number]], 1)))
+            while len(predictor.asked) <= number:
+                await asyncio.sleep(0.01)
+        assert batcher.waiting == 0
+        reads += [asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[TOGETHER:]]
         await asyncio.sleep(0.05)
         assert batcher.waiting
         predictor.go.set()
-        await asyncio.gather(first, *others)
+        await asyncio.gather(*reads)
         assert batcher.waiting == 0
+        assert (await batcher.read([PAIRS[0]], 1))[0].answers  # whoever read has not gone for ever
 
     asyncio.run(run())
     batcher.close()
-    assert predictor.asked == [PAIRS[:1], PAIRS[1:]]
+    alone = [[pair] for pair in PAIRS[:TOGETHER]]
+    assert predictor.asked == [*alone, PAIRS[TOGETHER:], PAIRS[:1]]
 
 
 def test_a_batch_is_bounded_by_what_there_is_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "BATCH", 700)
+    monkeypatch.setattr(batching, "TOGETHER", 1)
     predictor = Watched()
     batcher = Batcher(predictor)
     long = ("Where does rain fall from?", " ".join([RAIN] * 20), 1)

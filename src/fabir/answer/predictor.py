@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -106,7 +107,7 @@ def load_trained(folder: Path) -> Trained:
 
 
 class Predictor:
-    """Answers questions with a reader.
+    """Answers questions with a reader. Several threads may ask it at a time.
 
     Args:
         reader: a trained reader
@@ -125,6 +126,7 @@ class Predictor:
         self.reader = reader
         self.window, self.stride, self.max_words = window, stride, max_words
         self._forms = Forms(reader.vocabulary)
+        self._forming = Lock()
         self._parts = lru_cache(maxsize=64)(self._split)
         self._parallel = reader.parallel
         self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
@@ -193,7 +195,8 @@ class Predictor:
 
     def forget(self) -> None:
         """Give back the memory of texts seen so far; answers do not change by that."""
-        self._forms = Forms(self.reader.vocabulary)
+        with self._forming:
+            self._forms = Forms(self.reader.vocabulary)
         self._parts.cache_clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
@@ -253,14 +256,15 @@ class Predictor:
         yield from (future.result() for future in running)
 
     def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
-        if len(self._forms) > MOST_FORMS:
-            self._forms = Forms(self.reader.vocabulary)
-        number = self._forms.number
         parts: dict[_Part, int] = {}
         passage_of = [parts.setdefault(window.part, len(parts)) for window in batch]
-        passages = [number(part.words) for part in parts]
-        questions = [number(window.question) for window in batch]
-        return collate(self._forms, passages, questions, passage_of, self.reader.steps)
+        with self._forming:
+            if len(self._forms) > MOST_FORMS:
+                self._forms = Forms(self.reader.vocabulary)
+            number = self._forms.number
+            passages = [number(part.words) for part in parts]
+            questions = [number(window.question) for window in batch]
+            return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
     def _read_batch(
         self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int, alone: bool = True

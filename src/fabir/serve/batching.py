@@ -1,4 +1,4 @@
-"""Questions of many clients, read together: one thread owns the predictor.
+"""Questions of many clients, read together.
 
 Knows nothing of HTTP. All is called from one event loop, so that nothing needs a lock.
 """
@@ -15,9 +15,11 @@ from typing import Any
 from fabir.answer.predictor import Predictor, Reading
 
 GATHERING = 0.002  # seconds that a question waits for others to be read with
-# Work is counted in characters to read: a batch of them takes a fifth of a second on two cores, so
+# Work is counted in characters to read: a batch of them takes a tenth of a second on two cores, so
 # that nobody waits long for others' long passages.
-BATCH = 50_000
+BATCH = 25_000
+# Batches at a time: while one ends and its answers are sent, the processors have the other.
+TOGETHER = 2
 WAITING = 1_500_000  # are turned away beyond it: a few seconds of work
 _LEAST = 300  # characters that a short passage counts as
 
@@ -58,12 +60,12 @@ class Batcher:
         self._most = waiting
         self._noticed = noticed
         self._jobs: deque[_Job] = deque()
-        self._thread = ThreadPoolExecutor(1, "fabir-reader")
-        self._running: asyncio.Task[None] | None = None
+        self._threads = ThreadPoolExecutor(TOGETHER, "fabir-reader")
+        self._running: set[asyncio.Task[Any] | None] = set()
 
     def close(self) -> None:
-        """Let the thread end."""
-        self._thread.shutdown()
+        """Let the threads end."""
+        self._threads.shutdown()
 
     async def read(self, pairs: list[tuple[str, str]], top_k: int) -> list[Reading]:
         """What the reader makes of questions and passages, as of `Predictor.read_all`.
@@ -78,8 +80,8 @@ class Batcher:
         result = asyncio.get_running_loop().create_future()
         self._jobs.append(_Job(pairs, top_k, characters, time.monotonic(), result))
         self.waiting += characters
-        if self._running is None:
-            self._running = asyncio.create_task(self._run())
+        if len(self._running) < TOGETHER:
+            self._running.add(asyncio.create_task(self._run()))
         return await result
 
     async def _run(self) -> None:
@@ -87,12 +89,11 @@ class Batcher:
         loop = asyncio.get_running_loop()
         while self._jobs:
             pause = self._jobs[0].since + GATHERING - time.monotonic()
-            if (
-                pause > 0
-            ):  # even a sleep of nothing lets all answers be sent before the thread works
+            if pause > 0:
                 await asyncio.sleep(pause)
+                continue
             batch = self._take()
-            results = await loop.run_in_executor(self._thread, self._work, batch)
+            results = await loop.run_in_executor(self._threads, self._work, batch)
             for job, result in zip(batch, results, strict=True):
                 if job.result.done():  # whoever asked has gone
                     continue
@@ -100,7 +101,7 @@ class Batcher:
                     job.result.set_exception(result)
                 else:
                     job.result.set_result(result)
-        self._running = None
+        self._running.discard(asyncio.current_task())
 
     def _take(self) -> list[_Job]:
         batch = [self._jobs.popleft()]
@@ -112,7 +113,7 @@ class Batcher:
         return batch
 
     def _work(self, batch: list[_Job]) -> list[Any]:
-        """In the predictor's thread: the result of each job, or the exception it ended with."""
+        """In a thread of ours: the result of each job, or the exception it ended with."""
         self._noticed(len(batch))
         return self._read(batch)
 
