@@ -42,14 +42,14 @@ def test_muon_has_the_matrices_and_adamw_the_rest(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize(("name", "part"), [("bidaf", "context.forwards"), ("rnet", "cell")])
-def test_recurrent_networks_are_adams(name: str, part: str) -> None:
+def test_gates_of_recurrent_networks_are_matrices_too(name: str, part: str) -> None:
     reader = small_reader(name)
     muon, adamw = make_optimisers(reader.network, TrainingConfig(optimiser="muon"))
     matrices = names(reader, muon.param_groups[0])
-    decayed = names(reader, adamw.param_groups[0])
-    assert any(f"{part}.weight_hh" in name for name in decayed)
-    assert matrices
-    assert not any("weight_ih" in name or "weight_hh" in name for name in matrices)
+    _, spared = (names(reader, group) for group in adamw.param_groups)
+    for side in "ih", "hh":
+        assert any(f"{part}.weight_{side}" in name for name in matrices)
+        assert any(f"{part}.bias_{side}" in name for name in spared)
 
 
 def test_muon_makes_steps_of_the_size_of_adams(reader: Reader) -> None:

@@ -14,27 +14,19 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
     """One optimiser for all parameters, or Muon and one for those that are not its.
 
     Muon (Jordan et al. 2024) steps by the orthogonalised momentum of a matrix. It is for what maps
-    features to features: not for tables of words or characters, biases, norms and filters, nor for
-    recurrent networks, where the matrices of several gates are one parameter. Its steps are scaled
-    to the size of AdamW's (Liu et al. 2025), so both have one learning rate. Weight decay is apart
-    from the gradient and spares words, biases and norms.
+    features to features, those of a recurrent network's gates too: not for tables of words or
+    characters, biases, norms and filters. Its steps are scaled to the size of AdamW's (Liu et al.
+    2025), so both have one learning rate. Weight decay is apart from the gradient and spares words,
+    biases and norms.
 
     Raises:
         InputError: this torch has no Muon.
     """
-    gates = {
-        weight
-        for part in network.modules()
-        if isinstance(part, nn.RNNBase | nn.RNNCellBase)
-        for weight in part.parameters()
-    }
     matrices, decayed, spared = [], [], []
     for name, parameter in network.named_parameters():
         if name.startswith("embedding.words") or parameter.ndim <= 1:
             spared.append(parameter)
-        elif config.optimiser != "muon" or parameter in gates or "table" in name:
-            decayed.append(parameter)
-        elif parameter.ndim == 2:
+        elif config.optimiser == "muon" and parameter.ndim == 2 and "table" not in name:
             matrices.append(parameter)
         else:
             decayed.append(parameter)
