@@ -1,6 +1,13 @@
 """The report's table, from results that were never run."""
 
+import json
+from pathlib import Path
+
+import pytest
+
 from fabir.studies.report import render
+
+PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
 
 RESULTS = {
     "title": "Made up",
@@ -85,3 +92,9 @@ def test_an_order_of_equals_says_nothing() -> None:
     paper = {name: {"f1": 50.0} for name in "abc"}
     rows = {name: runs(number) for number, name in enumerate("abc")}
     assert "Rank correlation" not in render(RESULTS | {"paper": paper, "rows": rows})
+
+
+@pytest.mark.parametrize("results", PUBLISHED, ids=[path.parent.name for path in PUBLISHED])
+def test_a_published_report_is_what_its_results_make(results: Path) -> None:
+    report = (results.parent / "report.md").read_text(encoding="utf-8")
+    assert report == render(json.loads(results.read_text(encoding="utf-8")))
