@@ -175,11 +175,15 @@ def test_several_threads_may_ask_at_a_time(
     expected = [predictor.answer(*pair, 3) for pair in asked]
     monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
     shared = lively_predictor()
+
+    def ask(pair: tuple[str, str]) -> list[Answer]:
+        return shared.answer(*pair, 3)
+
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda pair: shared.answer(*pair, 3), asked * 5))
+            found = list(pool.map(ask, asked * 5))
     finally:
         sys.setswitchinterval(before)
     for answers, wanted in zip(found, expected * 5, strict=True):
