@@ -56,6 +56,8 @@ def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
         assert (row["total"], row["epochs"]) == (total, 1)
         assert row["training_rate"] > 0 < row["answering_rate"]
         network = Reader.load(done / name).network
+        lines = (done / name / "metrics.jsonl").read_text().splitlines()
+        assert row["f1"] == max(json.loads(line).get("f1", -1.0) for line in lines)
         assert row["parameters"] == sum(p.numel() for p in network.parameters())
 
 
@@ -96,7 +98,7 @@ def test_a_run_that_broke_off_goes_on(
     study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "evaluate_reader", lambda *_: 1 / 0)
+        patch.setattr(runner, "best_scores", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             reproduce(study, "one", data(files), tmp_path, ["plain"])
     trained = (tmp_path / "plain" / "network.safetensors").read_bytes()

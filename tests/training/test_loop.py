@@ -91,7 +91,7 @@ def test_training_learns_and_leaves_a_reader(
     assert [line["loss"] for line in logged] == losses  # fewer steps than lines
     lines = evaluations(output)
     assert [line["step"] for line in lines] == list(range(4, epochs * 4 + 1, 4))
-    assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1"}
+    assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1", "total"}
     assert best == max(line["f1"] for line in lines) > lines[0]["f1"]
     # The folder answers as well as the best evaluation said.
     predictor = Predictor.load(output)

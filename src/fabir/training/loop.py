@@ -207,7 +207,7 @@ class Trainer:
                     self.reader.save_weights(self.output)
             else:
                 progress.stale += 1
-        self._log(exact=scores["exact"], f1=scores["f1"])
+        self._log(**scores)
         self._save()
 
     def _log(self, **scores: float) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from fabir.files import replacing
 
 FILE = "metrics.jsonl"
+_COURSE = {"step", "seconds", "epoch", "loss"}  # of a run, in every line
 
 
 def log_metrics(folder: Path, **values: float) -> None:
@@ -25,3 +26,10 @@ def forget_metrics(folder: Path, step: int) -> None:
     kept = [line for line in whole if json.loads(line)["step"] <= step]
     with replacing(path) as temporary:
         temporary.write_text("".join(kept), encoding="utf-8")
+
+
+def best_scores(folder: Path) -> dict[str, float]:
+    """What the evaluation with the highest F1 measured: that of the weights in the folder."""
+    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
+    best = max((line for line in lines if "f1" in line), key=lambda line: line["f1"])
+    return {name: value for name, value in best.items() if name not in _COURSE}
