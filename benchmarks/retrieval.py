@@ -195,7 +195,7 @@ def render(report: dict[str, Any]) -> str:
         for count, scores in each["quality"].items():
             lines += ["", f"{count:,} questions:", "", "| passages | EM | F1 |", "|---|---|---|"]
             lines += [
-                f"| {k} | {each['EM']:.1f} | {each['F1']:.1f} |" for k, each in scores.items()
+                f"| {k} | {score['EM']:.1f} | {score['F1']:.1f} |" for k, score in scores.items()
             ]
     if "indexing" in report:
         facts = (f"{name} {value:,.0f}" for name, value in report["indexing"].items())
