@@ -26,15 +26,15 @@ class PlainFabir:
         forms = [x[0][x[0] > 0] for x in (batch.question, batch.passage)]
         texts = [self.embed(batch, x) for x in forms]
         words = [[self.word(batch, form) for form in x.tolist()] for x in forms]
-        matches = torch.tensor([[word in words[0]] for word in words[1]]).double()
-        question, passage = self.reduce(texts[0], texts[1], matches)
+        self.matches = torch.tensor([[word in words[0]] for word in words[1]]).double()
+        question, passage = self.reduce(texts[0], texts[1])
         outputs = [passage]
         for number in range(self.config.layers):
             name = f"layers.{number}"
             if self.config.layer_type == "switching" and number % 2:
-                passage, question = self.layer(name, passage, question)
+                passage, question = self.layer(name, number + 1, passage, question)
             else:
-                question, passage = self.layer(name, question, passage)
+                question, passage = self.layer(name, number + 1, question, passage)
             outputs.append(passage)
         if self.config.selector_layers == "different":
             return torch.cat([self.select(0, outputs[-2]), self.select(1, outputs[-1])])
@@ -99,9 +99,14 @@ class PlainFabir:
             f"{name}.after_feed_forward", x + self.linear(f"{name}.feed_forward.2", hidden)
         )
 
-    def rest(self, name: str, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    def rest(self, name: str, number: int, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         """A layer after its self-attention."""
+        begins = self.config.separate_layers
+        if number == begins and self.config.word_match:
+            second = second + self.matches @ self.weights[f"{name}.match.weight"].T
         first = self.feed(f"{name}.first", first)
+        if number < begins:
+            return first, self.feed(f"{name}.second", second)
         over = 1 if self.config.cross_attention == "column-wise" else 2
         maps = self.maps(f"{name}.cross_attention", second, first, over)
         if self.config.cross_capped:
@@ -110,21 +115,21 @@ class PlainFabir:
         second = self.norm(f"{name}.after_cross", second + crossed)
         return first, self.feed(f"{name}.second", second)
 
-    def layer(self, name: str, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    def layer(self, name: str, number: int, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         def attend(x: Tensor, which: str) -> Tensor:
             maps = self.maps(f"{name}.self_attention.weights", x, x, 2)
             attended = self.project(f"{name}.self_attention.words", maps, x)
             return self.norm(f"{name}.{which}.after_attention", x + attended)
 
-        return self.rest(name, attend(first, "first"), attend(second, "second"))
+        return self.rest(name, number, attend(first, "first"), attend(second, "second"))
 
-    def reduce(self, question: Tensor, passage: Tensor, matches: Tensor) -> tuple[Tensor, Tensor]:
+    def reduce(self, question: Tensor, passage: Tensor) -> tuple[Tensor, Tensor]:
         dim = self.config.model_dim
         narrow = [self.positions(len(x), dim) for x in (question, passage)]
         if self.config.reduction == "matrix":
             question = self.linear("reduction.reduction", question) + narrow[0]
             passage = self.linear("reduction.reduction", passage) + narrow[1]
-            return self.layer("reduction.layer", question, passage)
+            return self.layer("reduction.layer", 0, question, passage)
         words, moved = [], []
         for x, e, which in ((question, narrow[0], "first"), (passage, narrow[1], "second")):
             name = "reduction.self_attention"
@@ -134,9 +139,7 @@ class PlainFabir:
             words.append(self.norm(f"reduction.{which}.after_attention", attended))
             place = e + self.project(f"{name}.positions", maps, e)
             moved.append(self.norm(f"reduction.{which}_positions", place))
-        if self.config.word_match:
-            words[1] = words[1] + matches @ self.weights["reduction.match.weight"].T
-        question, passage = self.rest("reduction", *words)
+        question, passage = self.rest("reduction", 0, *words)
         question, passage = (self.linear("reduction.reduction", x) for x in (question, passage))
         return question + moved[0], passage + moved[1]
 

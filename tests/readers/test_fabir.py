@@ -19,6 +19,10 @@ from plain_fabir import PlainFabir
 RUNS = {path.stem: load_config(path) for path in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
 NETWORKS["fabir-word-match"] = FabirConfig(word_match=True)
+NETWORKS["fabir-separate"] = FabirConfig(word_match=True, separate_layers=1)
+NETWORKS["fabir-matrix-separate"] = FabirConfig(
+    word_match=True, separate_layers=3, reduction="matrix"
+)
 
 
 def parameters(sizes: VocabularySizes = PAPER, **changes: Any) -> int:
@@ -107,29 +111,29 @@ def test_equals_the_network_written_out(config: FabirConfig) -> None:
 def test_the_question_never_sees_the_passage(reduction: Literal["layer", "matrix"]) -> None:
     network = small_reader("fabir", FabirConfig(reduction=reduction)).network
     assert isinstance(network, Fabir)
-    masks = torch.ones(2, 5, 1), torch.ones(2, 9, 1)
     words = [torch.ones(2, length, dtype=torch.int64) for length in (9, 5)]
     batch = Batch(torch.zeros(2), torch.zeros(2, 4), words[0], words[1], torch.arange(2))
-    layers: list[Any] = [(x, 16, *masks) for x in network.layers]
-    for layer, dim, *rest in [(network.reduction, 20, batch), *layers]:
+    layers: list[Any] = [(x, 16) for x in network.layers]
+    for layer, dim in [(network.reduction, 20), *layers]:
         question, passage = torch.randn(2, 5, dim), torch.randn(2, 9, dim)
-        read = layer(question, passage, *rest)
-        other_passage = layer(question, torch.randn_like(passage), *rest)
+        read = layer(question, passage, batch)
+        other_passage = layer(question, torch.randn_like(passage), batch)
         assert torch.equal(read[0], other_passage[0])
         assert not torch.allclose(read[1], other_passage[1])
-        other_question = layer(torch.randn_like(question), passage, *rest)
+        other_question = layer(torch.randn_like(question), passage, batch)
         assert not torch.allclose(read[1], other_question[1])
 
 
 def test_self_attention_is_shared_and_the_rest_is_not() -> None:
     """Both texts alike: they leave a layer's self-attention alike, and its feed-forward not."""
-    layer = ProcessingLayer(small_config(FabirConfig())).eval()
+    layer = ProcessingLayer(0, small_config(FabirConfig())).eval()
     for kernel in (layer.self_attention.weights.kernel, layer.cross_attention.kernel):
         nn.init.normal_(kernel)
-    text, mask = torch.randn(2, 7, 16), torch.ones(2, 7, 1)
+    text, words = torch.randn(2, 7, 16), torch.ones(2, 7, dtype=torch.int64)
+    batch = Batch(torch.zeros(2), torch.zeros(2, 4), words, words, torch.arange(2))
     seen: list[Tensor] = []
     layer.self_attention.register_forward_hook(lambda *call: seen.append(call[2]))
-    first, second = layer(text, text, mask, mask)
+    first, second = layer(text, text, batch)
     assert torch.equal(seen[0], seen[1])
     assert not torch.allclose(first, second)
     assert layer.first.feed_forward[0].weight is not layer.second.feed_forward[0].weight
@@ -154,11 +158,29 @@ def test_switching_layers_take_turns() -> None:
     reader = small_reader("fabir", FabirConfig(layer_type="switching"))
     lengths: list[tuple[int, int]] = []
     for layer in reader.network.get_submodule("layers").children():
-        layer.register_forward_hook(
-            lambda _, texts, __: lengths.append((texts[0].shape[1], texts[1].shape[1]))
+        layer.get_submodule("cross_attention").register_forward_hook(
+            lambda _, texts, __: lengths.append((texts[1].shape[1], texts[0].shape[1]))
         )
     reader.network(batch_of(reader.vocabulary, *[pair[:2] for pair in EXAMPLES]))
     assert lengths == [(8, 32), (32, 8), (8, 32)]  # who is seen, who sees
+
+
+def test_a_passage_is_read_once_for_all_questions_until_they_cross() -> None:
+    config = FabirConfig(separate_layers=2, word_match=True)
+    reader = small_reader("fabir", config)
+    rows: list[int] = []
+    for layer in reader.network.get_submodule("layers").children():
+        layer.get_submodule("second.feed_forward").register_forward_hook(
+            lambda _, texts, __: rows.append(len(texts[0]))
+        )
+    passage = EXAMPLES[0][1]
+    questions = [EXAMPLES[0][0], EXAMPLES[1][0], "Who?"]
+    batch = batch_of(reader.vocabulary, *[(question, passage) for question in questions])
+    together = reader.network(batch)
+    assert rows == [1, 3, 3]
+    for number, question in enumerate(questions):
+        alone = reader.network(batch_of(reader.vocabulary, (question, passage)))
+        torch.testing.assert_close(together.start[number], alone.start[0])
 
 
 def test_selectors_in_different_layers_read_the_last_two() -> None:
@@ -219,7 +241,9 @@ def test_a_reduction_matrix_takes_any_even_size() -> None:
         ({"selector_width": 2}, "odd width, got 2"),
         ({"selector_layers": "different", "layers": 1}, "at least 2 layers"),
         ({"layer_type": "switching", "layers": 2}, "odd number"),
-        ({"word_match": True, "reduction": "matrix"}, "reduction is 'matrix'"),
+        ({"separate_layers": 4}, "of 4 layers, .* separate_layers cannot be 4"),
+        ({"separate_layers": -1}, "separate_layers cannot be -1"),
+        ({"selector_layers": "different", "separate_layers": 3}, "2 layers that cross"),
         ({"dropout_input": 1.5}, "dropout rate .* got 1.5"),
         ({"dropout_selector": 1.0}, "dropout rate .* got 1.0"),
     ],

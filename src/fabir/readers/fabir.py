@@ -35,9 +35,11 @@ class FabirConfig:
         heads: attention heads ("2 heads")
         feed_forward: hidden size in processing layers; the reduction layer has it scaled alike
         layers: processing layers after the reduction layer ("2 layers", "4 layers")
+        separate_layers: how many layers, the reduction layer first, read both texts without
+            cross-attention: these read a passage once for all its questions. Not in the papers
         reduction: the reduction layer, or a reduction matrix and one more processing layer
-        word_match: mark passage words that are in the question too, after the first
-            self-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
+        word_match: mark passage words that are in the question too, before the first
+            cross-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
         attention_convolution: over the logits of all heads (eq. 12b), or "depthwise", of each head
             alone; the latter is faster and not in the papers
@@ -72,6 +74,7 @@ class FabirConfig:
     heads: int = 4
     feed_forward: int = 200
     layers: int = 3
+    separate_layers: int = 0
     reduction: Literal["layer", "matrix"] = "layer"
     word_match: bool = False
     attention_width: int = 5
@@ -144,51 +147,83 @@ class Layer(nn.Module):
     """A layer without its self-attention: cross-attention and feed-forward, question first.
 
     The first text never sees the second; the second attends to the first's output of this layer.
+    Before cross-attention begins there is one row for each passage, then one for each question.
+
+    Args:
+        number: 0 for the reduction layer
 
     Shape:
-        first, second: [batch, length, dim], with their masks [batch, length, 1]
+        question: [batch, question, dim]
+        passage: [passages or batch, passage, dim]
+        result: both again, the passage as [batch, passage, dim] once cross-attention has begun
     """
 
     def __init__(
-        self, dim: int, hidden: int, config: FabirConfig, sublayer: float, attention: float
+        self,
+        number: int,
+        dim: int,
+        hidden: int,
+        config: FabirConfig,
+        sublayer: float,
+        attention: float,
     ) -> None:
         super().__init__()
         self.first = Stream(dim, hidden, sublayer)
         self.second = Stream(dim, hidden, sublayer)
-        self.cross_attention = CrossAttention(
-            dim,
-            config.heads,
-            width=config.attention_width,
-            depthwise=config.depthwise,
-            over="queries" if config.cross_attention == "column-wise" else "keys",
-            capped=config.cross_capped,
-            dropout=attention,
-        )
-        self.after_cross = Join(dim, sublayer)
+        self.turned = config.layer_type == "switching" and number > 0 and number % 2 == 0
+        self.crosses = number >= config.separate_layers
+        self.begins = number == config.separate_layers
+        self.match = None
+        if self.crosses:
+            self.cross_attention = CrossAttention(
+                dim,
+                config.heads,
+                width=config.attention_width,
+                depthwise=config.depthwise,
+                over="queries" if config.cross_attention == "column-wise" else "keys",
+                capped=config.cross_capped,
+                dropout=attention,
+            )
+            self.after_cross = Join(dim, sublayer)
+        if self.begins and config.word_match:
+            self.match = nn.Linear(1, dim, bias=False)
 
-    def read(
-        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def streams(self) -> tuple[Stream, Stream]:
+        """The question's and the passage's."""
+        return (self.second, self.first) if self.turned else (self.first, self.second)
+
+    def read(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Everything after self-attention and its norm."""
+        if self.begins:
+            passage = batch.for_questions(passage)
+            batch = batch.unshared()
+            if self.match is not None:
+                passage = passage + self.match(word_matches(batch)[..., None].to(passage.dtype))
+        texts = (question, batch.question_mask), (passage, batch.passage_mask)
+        (first, first_mask), (second, second_mask) = reversed(texts) if self.turned else texts
         first = self.first.feed(first)
-        crossed = self.cross_attention(second, first, second_mask, first_mask)
-        return first, self.second.feed(self.after_cross(second, crossed))
+        if self.crosses:
+            crossed = self.cross_attention(second, first, second_mask, first_mask)
+            second = self.after_cross(second, crossed)
+        second = self.second.feed(second)
+        return (second, first) if self.turned else (first, second)
 
 
 class ProcessingLayer(Layer):
     """Self-attention on both texts, then cross-attention and feed-forward (FABIR III-E)."""
 
-    def __init__(self, config: FabirConfig) -> None:
+    def __init__(self, number: int, config: FabirConfig) -> None:
         rates = config.dropout_sublayer, config.dropout_attention
-        super().__init__(config.model_dim, config.feed_forward, config, *rates)
+        super().__init__(number, config.model_dim, config.feed_forward, config, *rates)
         self.self_attention = SelfAttention(config.model_dim, config, rates[1])
 
-    def forward(
-        self, first: Tensor, second: Tensor, first_mask: Tensor, second_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        first = self.first.after_attention(first, self.self_attention(first, first_mask))
-        second = self.second.after_attention(second, self.self_attention(second, second_mask))
-        return self.read(first, second, first_mask, second_mask)
+    def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        asked, told = self.streams()
+        question = asked.after_attention(
+            question, self.self_attention(question, batch.question_mask)
+        )
+        passage = told.after_attention(passage, self.self_attention(passage, batch.passage_mask))
+        return self.read(question, passage, batch)
 
 
 class DecoupledAttention(nn.Module):
@@ -229,7 +264,7 @@ class ReductionLayer(Layer):
         sublayer = config.amplified(config.dropout_sublayer)
         attention = config.amplified(config.dropout_attention)
         hidden = config.feed_forward * dim // config.model_dim
-        super().__init__(dim, hidden, config, sublayer, attention)
+        super().__init__(0, dim, hidden, config, sublayer, attention)
         self.config = config
         self.self_attention = DecoupledAttention(dim, config, attention)
         self.first_positions = Join(config.model_dim, sublayer)
@@ -238,23 +273,14 @@ class ReductionLayer(Layer):
         self.reduction = nn.Linear(dim, config.model_dim)
         self.reduction_dropout = Dropout(sublayer)
 
-        if config.word_match:
-            self.match = nn.Linear(1, dim, bias=False)
-
     def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Shape:
-        question: [batch, question, dim]
-        passage: [passages, passage, dim]
-        result: [batch, length, model_dim] of both
-        """
+        """Shape: see `Layer`; the result has `model_dim` features."""
         question_mask, passage_mask = batch.question_mask, batch.passage_mask
         question, asked_at = self._attend(question, question_mask, self.first, self.first_positions)
         passage, at = self._attend(passage, passage_mask, self.second, self.second_positions)
-        passage, at, passage_mask = map(batch.for_questions, (passage, at, passage_mask))
-        if self.config.word_match:
-            # Only now: until here a passage is read the same way whatever the question.
-            passage = passage + self.match(word_matches(batch)[..., None].to(passage.dtype))
-        question, passage = self.read(question, passage, question_mask, passage_mask)
+        if self.begins:
+            at = batch.for_questions(at)
+        question, passage = self.read(question, passage, batch)
         return self._reduce(question) + asked_at, self._reduce(passage) + at
 
     def _attend(
@@ -282,13 +308,12 @@ class MatrixReduction(nn.Module):
         self.config = config
         self.reduction = nn.Linear(dim, config.model_dim)
         self.input_dropout = Dropout(config.dropout_input)
-        self.layer = ProcessingLayer(config)
+        self.layer = ProcessingLayer(0, config)
+        self.begins = self.layer.begins
 
     def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """As the reduction layer's; the dimensions are `dim` and `model_dim` too."""
-        placed = batch.for_questions(self._place(passage))
-        passage_mask = batch.for_questions(batch.passage_mask)
-        return self.layer(self._place(question), placed, batch.question_mask, passage_mask)
+        return self.layer(self._place(question), self._place(passage), batch)
 
     def _place(self, words: Tensor) -> Tensor:
         reduced = self.reduction(words)
@@ -341,10 +366,15 @@ class Fabir(nn.Module):
                 f"{config.heads} heads do not divide the {dim} features of a word, "
                 f"{sizes.word_dim} of them from its vector: change character_filters or heads"
             )
-        if config.word_match and config.reduction != "layer":
-            raise ValueError("word_match marks words in the reduction layer: reduction is 'matrix'")
-        if config.selector_layers == "different" and config.layers < 2:
-            raise ValueError("selectors in different layers need at least 2 layers")
+        if not 0 <= config.separate_layers <= config.layers:
+            raise ValueError(
+                f"of {config.layers + 1} layers, the reduction layer among them, one at least has "
+                f"cross-attention: separate_layers cannot be {config.separate_layers}"
+            )
+        if config.selector_layers == "different" and config.layers < max(
+            2, config.separate_layers + 1
+        ):
+            raise ValueError("selectors in different layers need at least 2 layers that cross")
         if config.layer_type == "switching" and config.layers % 2 == 0:
             raise ValueError("switching layers need an odd number: the last one reads the passage")
         self.embedding = Embedding(
@@ -367,7 +397,9 @@ class Fabir(nn.Module):
         )
         reduction = ReductionLayer if config.reduction == "layer" else MatrixReduction
         self.reduction = reduction(dim, config)
-        self.layers = nn.ModuleList(ProcessingLayer(config) for _ in range(config.layers))
+        self.layers = nn.ModuleList(
+            ProcessingLayer(number, config) for number in range(1, config.layers + 1)
+        )
         self.selectors = nn.ModuleList(
             self._selector(2 if config.selector_layers == "last" else 1)
             for _ in range(1 if config.selector_layers == "last" else 2)
@@ -381,24 +413,21 @@ class Fabir(nn.Module):
             forms = forms.to(self.embedding.words.trained.dtype)
         passage = self.input_dropout(forms[batch.passage]) * batch.passage_mask
         question = self.input_dropout(forms[batch.question]) * batch.question_mask
-        question, passage = self.reduction(question, passage, batch)
-        question_mask, passage_mask = batch.question_mask, batch.for_questions(batch.passage_mask)
         before = passage
-        for number, layer in enumerate(self.layers):
+        for layer in (self.reduction, *self.layers):
             before = passage
-            if self.config.layer_type == "switching" and number % 2:
-                passage, question = layer(passage, question, passage_mask, question_mask)
-            else:
-                question, passage = layer(question, passage, question_mask, passage_mask)
+            question, passage = layer(question, passage, batch)
+            if layer.begins:
+                batch = batch.unshared()
         outputs = (passage,) if len(self.selectors) == 1 else (before, passage)
         logits = torch.cat(
             [
-                selector(x, passage_mask)
+                selector(x, batch.passage_mask)
                 for selector, x in zip(self.selectors, outputs, strict=True)
             ],
             dim=2,
         )
-        real = passage_mask.squeeze(2)
+        real = batch.passage > 0
         return SpanLogits(mask_logits(logits[..., 0], real), mask_logits(logits[..., 1], real))
 
     def _selector(self, outputs: int) -> nn.Module:
