@@ -68,7 +68,7 @@ class Batch(NamedTuple, Generic[Array]):
     def unshared(self: Batch[Tensor]) -> Batch[Tensor]:
         """The same batch with a row of `passage` for each question."""
         passage = self.for_questions(self.passage)
-        own = self.passage_of.new_ones(len(passage)).cumsum(0) - 1
+        own = self.passage_of.new_ones(self.passage_of.shape[0]).cumsum(0) - 1
         return self._replace(passage=passage, passage_of=own)
 
     def tensors(self, device: torch.device | str = "cpu") -> Batch[Tensor]:
