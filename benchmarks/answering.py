@@ -1,9 +1,10 @@
 """How fast readers answer, from text to answers, side by side, and with how much memory.
 
-    python benchmarks/answering.py --data dev-v1.1.json [--readers DIR ...] [--transformers] \
-        [--questions N] [--rounds 3] [--output FILE]
+    python benchmarks/answering.py --data dev-v1.1.json [--readers DIR ...] [--variants] \
+        [--transformers] [--questions N] [--rounds 3] [--output FILE]
 
-The bundled reader, the readers in the folders, and with `--transformers` networks of DistilBERT's
+The bundled reader, the readers in the folders, with `--variants` the bundled one in torch, compiled
+by torch and in ONNX Runtime without 8 bits, and with `--transformers` networks of DistilBERT's
 and MiniLM's shape in ONNX Runtime, 8 and 32 bits, with random weights, on which speed does not
 depend, and a tokeniser made of the data. All answer the same questions in turn, round by round.
 Prints a Markdown table; `--output` writes the same as JSON. Whole file: medians over the rounds,
@@ -46,6 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--readers", type=Path, nargs="*", default=[], metavar="DIR")
+    parser.add_argument("--variants", action="store_true")
     parser.add_argument("--transformers", action="store_true")
     parser.add_argument("--questions", type=int, default=0, help="the first N of the file (all)")
     parser.add_argument("--rounds", type=int, default=3)
@@ -54,6 +56,8 @@ def main() -> None:
     pairs = load_pairs(options.data)[: options.questions or None]
     with tempfile.TemporaryDirectory() as folder:
         contestants = [load_reader(path) for path in (None, *options.readers)]
+        if options.variants:
+            contestants += variants(Path(folder))
         if options.transformers:
             contestants += transformers(Path(folder), pairs)
         measured = measure(contestants, pairs, options.rounds)
@@ -81,12 +85,26 @@ def load_pairs(path: Path) -> Pairs:
 
 
 def load_reader(folder: Path | None) -> Contestant:
-    predictor = Predictor.load(folder)
-    return Contestant(
-        folder.name if folder else "fabir, bundled",
-        lambda pairs: list(predictor.answer_all(pairs)),
-        predictor.answer,
-    )
+    return contestant(folder.name if folder else "fabir, bundled", Predictor.load(folder))
+
+
+def contestant(name: str, predictor: Predictor) -> Contestant:
+    return Contestant(name, lambda pairs: list(predictor.answer_all(pairs)), predictor.answer)
+
+
+def variants(folder: Path) -> Iterator[Contestant]:
+    """The bundled reader in other ways than its own."""
+    from fabir.export.onnx import export
+    from fabir.folder import find_reader
+    from fabir.reader import Reader
+
+    bundled = find_reader(None)
+    yield contestant("the same, torch", Predictor(Reader.load(bundled)))
+    compiled = Reader.load(bundled)
+    compiled.network.compile(dynamic=True)
+    yield contestant("the same, torch.compile", Predictor(compiled))
+    export(bundled, folder / "whole")
+    yield contestant("the same, ONNX, 32 bits", Predictor.load(folder / "whole"))
 
 
 def measure(contestants: list[Contestant], pairs: Pairs, rounds: int) -> list[dict[str, Any]]:

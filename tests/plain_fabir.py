@@ -46,7 +46,23 @@ class PlainFabir:
     def norm(self, name: str, x: Tensor) -> Tensor:
         centred = x - x.mean(1, keepdim=True)
         scaled = centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
-        return scaled * self.weights[f"{name}.norm.weight"] + self.weights[f"{name}.norm.bias"]
+        return scaled * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+    def enter(self, name: str, x: Tensor) -> Tensor:
+        """What a sublayer or a map reads, `name` its layer norm."""
+        return self.norm(name, x) if self.config.norm == "before" else x
+
+    def join(self, name: str, x: Tensor) -> Tensor:
+        """What leaves a sublayer."""
+        return x if self.config.norm == "before" else self.norm(f"{name}.norm", x)
+
+    def local(self, name: str, x: Tensor) -> Tensor:
+        if not self.config.local_width:
+            return x
+        alone = self.weights[f"{name}.convolution.0.weight"]
+        read = self.enter(f"{name}.join.norm", x).T[None]
+        near = F.conv1d(read, alone, padding="same", groups=len(alone))[0].T
+        return self.join(f"{name}.join", x + self.linear(f"{name}.convolution.1", near))
 
     def word(self, batch: Batch, form: int) -> tuple[int, ...]:
         """What makes two words the same: their row, and their spelling if that is unknown."""
@@ -94,8 +110,9 @@ class PlainFabir:
         return self.linear(f"{name}.output", torch.einsum("hij,jhd->ihd", maps, values).flatten(1))
 
     def feed(self, name: str, x: Tensor) -> Tensor:
-        hidden = self.linear(f"{name}.feed_forward.0", x).relu()
-        return self.norm(
+        read = self.enter(f"{name}.after_feed_forward.norm", x)
+        hidden = self.linear(f"{name}.feed_forward.0", read).relu()
+        return self.join(
             f"{name}.after_feed_forward", x + self.linear(f"{name}.feed_forward.2", hidden)
         )
 
@@ -108,18 +125,22 @@ class PlainFabir:
         if number < begins:
             return first, self.feed(f"{name}.second", second)
         over = 1 if self.config.cross_attention == "column-wise" else 2
-        maps = self.maps(f"{name}.cross_attention", second, first, over)
+        keys = self.enter(f"{name}.keys", first)
+        queries = self.enter(f"{name}.after_cross.norm", second)
+        maps = self.maps(f"{name}.cross_attention", queries, keys, over)
         if self.config.cross_capped:
             maps = maps / (1 + maps.sum(2, keepdim=True))
-        crossed = self.project(f"{name}.cross_attention", maps, first)
-        second = self.norm(f"{name}.after_cross", second + crossed)
+        crossed = self.project(f"{name}.cross_attention", maps, keys)
+        second = self.join(f"{name}.after_cross", second + crossed)
         return first, self.feed(f"{name}.second", second)
 
     def layer(self, name: str, number: int, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         def attend(x: Tensor, which: str) -> Tensor:
-            maps = self.maps(f"{name}.self_attention.weights", x, x, 2)
-            attended = self.project(f"{name}.self_attention.words", maps, x)
-            return self.norm(f"{name}.{which}.after_attention", x + attended)
+            x = self.local(f"{name}.local", x)
+            read = self.enter(f"{name}.{which}.after_attention.norm", x)
+            maps = self.maps(f"{name}.self_attention.weights", read, read, 2)
+            attended = self.project(f"{name}.self_attention.words", maps, read)
+            return self.join(f"{name}.{which}.after_attention", x + attended)
 
         return self.rest(name, number, attend(first, "first"), attend(second, "second"))
 
@@ -133,18 +154,24 @@ class PlainFabir:
         words, moved = [], []
         for x, e, which in ((question, narrow[0], "first"), (passage, narrow[1], "second")):
             name = "reduction.self_attention"
-            placed = x + self.positions(len(x), x.shape[1])
+            x = self.local("reduction.local", x)
+            read = self.enter(f"reduction.{which}.after_attention.norm", x)
+            placed = read + self.positions(len(x), x.shape[1])
             maps = self.maps(f"{name}.weights", placed, placed, 2)
-            attended = x + self.project(f"{name}.words", maps, x)
-            words.append(self.norm(f"reduction.{which}.after_attention", attended))
+            attended = x + self.project(f"{name}.words", maps, read)
+            words.append(self.join(f"reduction.{which}.after_attention", attended))
             place = e + self.project(f"{name}.positions", maps, e)
-            moved.append(self.norm(f"reduction.{which}_positions", place))
+            moved.append(self.norm(f"reduction.{which}_positions.norm", place))
         question, passage = self.rest("reduction", 0, *words)
-        question, passage = (self.linear("reduction.reduction", x) for x in (question, passage))
+        question, passage = (
+            self.linear("reduction.reduction", self.enter("reduction.last_norm", x))
+            for x in (question, passage)
+        )
         return question + moved[0], passage + moved[1]
 
     def select(self, number: int, passage: Tensor) -> Tensor:
         name = f"selectors.{number}"
+        passage = self.enter("last_norm", passage)
         if self.config.selector == "linear":
             return self.weights[f"{name}.weight"] @ passage.T
         x = passage.T[None]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch
-from fabir.layers.attention import CrossAttention
+from fabir.explain.maps import recorded
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
@@ -19,10 +19,13 @@ from plain_fabir import PlainFabir
 RUNS = {path.stem: load_config(path) for path in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
 NETWORKS["fabir-word-match"] = FabirConfig(word_match=True)
-NETWORKS["fabir-separate"] = FabirConfig(word_match=True, separate_layers=1)
-NETWORKS["fabir-matrix-separate"] = FabirConfig(
-    word_match=True, separate_layers=3, reduction="matrix"
+NETWORKS["fabir-separate"] = FabirConfig(
+    word_match=True, separate_layers=1, local_width=3, norm="before"
 )
+NETWORKS["fabir-matrix-separate"] = FabirConfig(
+    word_match=True, separate_layers=3, local_width=3, reduction="matrix", norm="before"
+)
+NETWORKS["fabir-local"] = FabirConfig(local_width=5)
 
 
 def parameters(sizes: VocabularySizes = PAPER, **changes: Any) -> int:
@@ -64,17 +67,28 @@ def test_size_of_a_variation(changes: dict[str, Any], difference: int) -> None:
     assert parameters(**changes) - parameters() == difference
 
 
-def test_cross_attention_may_start_alike() -> None:
-    starts: tuple[Literal["random", "alike"], ...] = "random", "alike"
-    for start in starts:
-        network = small_reader("fabir", FabirConfig(cross_start=start)).network
-        alike = [
-            torch.equal(module.query.weight, module.key.weight)
-            for module in network.modules()
-            if isinstance(module, CrossAttention)
+@pytest.mark.parametrize("separate", [0, 3])
+def test_a_question_word_may_start_with_a_look_at_its_like(separate: int) -> None:
+    torch.manual_seed(0)
+    sizes = VocabularySizes(word_dim=50, trained_words=2, fixed_words=60, characters=30)
+    passage, question = torch.arange(1, 61)[None], torch.arange(60, 0, -6)[None]
+    words = torch.arange(61) + 2  # padding, unknown, then the fixed ones
+    batch = Batch(words, torch.randint(1, 30, (61, 6)), passage, question, torch.zeros(1).long())
+    found: dict[str, float] = {}
+    for start in ("random", "alike"):
+        config = FabirConfig(cross_start=start, character_filters=50, separate_layers=separate)
+        network = Fabir(config, sizes).eval()
+        nn.init.normal_(network.embedding.words.fixed)
+        with recorded(network) as seen:
+            network(batch)
+        looks = [weights[0] for name, weights in seen if "cross" in name]
+        assert len(looks) == 4 - separate
+        right = [
+            (weights.unflatten(0, (-1, 10)).argmax(2) == question[0] - 1).double().mean()
+            for weights in looks
         ]
-        assert alike == [start == "alike"] * len(alike)
-        assert alike
+        found[start] = float(torch.stack(right).min())
+    assert found["alike"] > 0.4 > 0.2 > found["random"]
 
 
 def test_size_grows_by_a_layer_and_shrinks_without_characters_and_reduction_layer() -> None:

@@ -183,8 +183,9 @@ class CrossAttention(nn.Module):
 
     @torch.no_grad()
     def start_alike(self) -> None:
-        """Begin with a query that meets the keys that are alike: the same map for both, and a
-        convolution that mixes neither heads nor neighbours."""
+        """Begin with a query that meets the keys that are alike: the same map for both, which keeps
+        angles, and a convolution that mixes neither heads nor neighbours."""
+        nn.init.orthogonal_(self.query.weight)
         self.key.weight.copy_(self.query.weight)
         if self.width:
             self.kernel.zero_()

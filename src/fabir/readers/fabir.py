@@ -12,12 +12,21 @@ from torch import Tensor, nn
 
 from fabir.data.batches import Batch
 from fabir.layers.attention import AttentionWeights, CrossAttention, Projection
+from fabir.layers.convolution import SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
 from fabir.layers.pointer import ConvolutionSelector, LinearSelector, SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.text.vocabulary import UNKNOWN
+
+# The last map of each sublayer but cross-attention.
+_ADDING = (
+    "self_attention.words.output.weight",
+    "local.convolution.1.weight",
+    "feed_forward.2.weight",
+)
+_LOW = 0.3  # positions, beside words of size 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +49,19 @@ class FabirConfig:
         reduction: the reduction layer, or a reduction matrix and one more processing layer
         word_match: mark passage words that are in the question too, before the first
             cross-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
+        local_width: words that a separable convolution of each layer sees, a sublayer before
+            self-attention as in QANet (Yu et al. 2018); 0 for none, as in FABIR's papers
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
         attention_convolution: over the logits of all heads (eq. 12b), or "depthwise", of each head
             alone; the latter is faster and not in the papers
         cross_attention: softmax over passage positions (column-wise) or question positions
         cross_capped: bound what a passage word gathers from all question words together; not in
             the papers
-        cross_start: cross-attention begins "random" (the thesis: Glorot normal), or with queries
-            that meet the keys that are "alike"; not in the papers
+        cross_start: all begins "random" (the thesis: Glorot normal), or so that cross-attention's
+            queries meet the keys that are "alike": other sublayers then begin with nothing to add,
+            positions low, and the maps in between keep angles; not in the papers
+        norm: layer norm "after" each sublayer, or "before" it, which bears higher rates; the latter
+            is not in the papers
         layer_type: repeated layers, or switching the direction of cross-attention at each
         selector: two convolutions, or one linear map ("linear answer selector")
         selector_hidden: filters of the first selector convolution
@@ -77,11 +91,13 @@ class FabirConfig:
     separate_layers: int = 0
     reduction: Literal["layer", "matrix"] = "layer"
     word_match: bool = False
+    local_width: int = 0
     attention_width: int = 5
     attention_convolution: Literal["full", "depthwise"] = "full"
     cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
     cross_capped: bool = False
     cross_start: Literal["random", "alike"] = "random"
+    norm: Literal["after", "before"] = "after"
     layer_type: Literal["repeated", "switching"] = "repeated"
     selector: Literal["convolution", "linear"] = "convolution"
     selector_hidden: int = 32
@@ -96,6 +112,13 @@ class FabirConfig:
     dropout_selector: float = 0.2
     dropout_characters: float = 0.25
     dropout_amplification: float = 2.0
+
+    def join(self, dim: int, dropout: float) -> Join:
+        return Join(dim, dropout, before=self.norm == "before")
+
+    def last_norm(self, dim: int) -> nn.Module:
+        """What a stream passes that no later sublayer's norm does."""
+        return nn.LayerNorm(dim) if self.norm == "before" else nn.Identity()
 
     def input_dim(self, word_dim: int) -> int:
         """Size of a word's vector before the reduction: word and character features."""
@@ -115,14 +138,31 @@ class FabirConfig:
 class Stream(nn.Module):
     """Self-attention and feed-forward of one text in one layer, with the joins around them."""
 
-    def __init__(self, dim: int, hidden: int, dropout: float) -> None:
+    def __init__(self, dim: int, hidden: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
-        self.after_attention = Join(dim, dropout)
+        self.after_attention = config.join(dim, dropout)
         self.feed_forward = FeedForward(dim, hidden)
-        self.after_feed_forward = Join(dim, dropout)
+        self.after_feed_forward = config.join(dim, dropout)
 
     def feed(self, x: Tensor) -> Tensor:
-        return self.after_feed_forward(x, self.feed_forward(x))
+        return self.after_feed_forward(x, self.feed_forward(self.after_feed_forward.enter(x)))
+
+
+class Local(nn.Module):
+    """What each word has from its neighbours, joined to it; nothing if there is no `local_width`.
+
+    Shape:
+        x: [batch, length, dim], its mask [batch, length, 1]
+    """
+
+    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
+        super().__init__()
+        self.join = config.join(dim, dropout) if config.local_width else None
+        if config.local_width:
+            self.convolution = SeparableConvolution(dim, config.local_width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return self.join(x, self.convolution(self.join.enter(x) * mask)) if self.join else x
 
 
 class SelfAttention(nn.Module):
@@ -168,8 +208,9 @@ class Layer(nn.Module):
         attention: float,
     ) -> None:
         super().__init__()
-        self.first = Stream(dim, hidden, sublayer)
-        self.second = Stream(dim, hidden, sublayer)
+        self.local = Local(dim, config, sublayer)
+        self.first = Stream(dim, hidden, config, sublayer)
+        self.second = Stream(dim, hidden, config, sublayer)
         self.turned = config.layer_type == "switching" and number > 0 and number % 2 == 0
         self.crosses = number >= config.separate_layers
         self.begins = number == config.separate_layers
@@ -184,7 +225,8 @@ class Layer(nn.Module):
                 capped=config.cross_capped,
                 dropout=attention,
             )
-            self.after_cross = Join(dim, sublayer)
+            self.keys = config.last_norm(dim)
+            self.after_cross = config.join(dim, sublayer)
         if self.begins and config.word_match:
             self.match = nn.Linear(1, dim, bias=False)
 
@@ -199,11 +241,12 @@ class Layer(nn.Module):
             batch = batch.unshared()
             if self.match is not None:
                 passage = passage + self.match(word_matches(batch)[..., None].to(passage.dtype))
-        texts = (question, batch.question_mask), (passage, batch.passage_mask)
-        (first, first_mask), (second, second_mask) = reversed(texts) if self.turned else texts
+        asked, told = (question, batch.question_mask), (passage, batch.passage_mask)
+        (first, first_mask), (second, second_mask) = (told, asked) if self.turned else (asked, told)
         first = self.first.feed(first)
         if self.crosses:
-            crossed = self.cross_attention(second, first, second_mask, first_mask)
+            texts = self.after_cross.enter(second), self.keys(first)
+            crossed = self.cross_attention(*texts, second_mask, first_mask)
             second = self.after_cross(second, crossed)
         second = self.second.feed(second)
         return (second, first) if self.turned else (first, second)
@@ -219,11 +262,14 @@ class ProcessingLayer(Layer):
 
     def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         asked, told = self.streams()
-        question = asked.after_attention(
-            question, self.self_attention(question, batch.question_mask)
-        )
-        passage = told.after_attention(passage, self.self_attention(passage, batch.passage_mask))
+        question = self._attend(question, batch.question_mask, asked)
+        passage = self._attend(passage, batch.passage_mask, told)
         return self.read(question, passage, batch)
+
+    def _attend(self, x: Tensor, mask: Tensor, stream: Stream) -> Tensor:
+        x = self.local(x, mask)
+        join = stream.after_attention
+        return join(x, self.self_attention(join.enter(x), mask))
 
 
 class DecoupledAttention(nn.Module):
@@ -270,6 +316,7 @@ class ReductionLayer(Layer):
         self.first_positions = Join(config.model_dim, sublayer)
         self.second_positions = Join(config.model_dim, sublayer)
         self.input_dropout = Dropout(config.amplified(config.dropout_input))
+        self.last_norm = config.last_norm(dim)
         self.reduction = nn.Linear(dim, config.model_dim)
         self.reduction_dropout = Dropout(sublayer)
 
@@ -286,9 +333,11 @@ class ReductionLayer(Layer):
     def _attend(
         self, words: Tensor, mask: Tensor, stream: Stream, join_positions: Join
     ) -> tuple[Tensor, Tensor]:
+        words = self.local(words, mask)
         wide = self._positions(words, words.shape[2])
         narrow = self._positions(words, self.config.model_dim)
-        attended, moved = self.self_attention(words, words + wide, narrow, mask)
+        entered = stream.after_attention.enter(words)
+        attended, moved = self.self_attention(entered, entered + wide, narrow, mask)
         return stream.after_attention(words, attended), join_positions(narrow, moved)
 
     def _positions(self, words: Tensor, dim: int) -> Tensor:
@@ -296,7 +345,7 @@ class ReductionLayer(Layer):
         return self.input_dropout(positions.expand(words.shape[0], -1, -1))
 
     def _reduce(self, words: Tensor) -> Tensor:
-        return self.reduction_dropout(self.reduction(words))
+        return self.reduction_dropout(self.reduction(self.last_norm(words)))
 
 
 class MatrixReduction(nn.Module):
@@ -396,10 +445,11 @@ class Fabir(nn.Module):
             amplified if config.reduction == "layer" else config.dropout_input
         )
         reduction = ReductionLayer if config.reduction == "layer" else MatrixReduction
-        self.reduction = reduction(dim, config)
+        self.reduction: ReductionLayer | MatrixReduction = reduction(dim, config)
         self.layers = nn.ModuleList(
             ProcessingLayer(number, config) for number in range(1, config.layers + 1)
         )
+        self.last_norm = config.last_norm(config.model_dim)
         self.selectors = nn.ModuleList(
             self._selector(2 if config.selector_layers == "last" else 1)
             for _ in range(1 if config.selector_layers == "last" else 2)
@@ -420,6 +470,7 @@ class Fabir(nn.Module):
             if layer.begins:
                 batch = batch.unshared()
         outputs = (passage,) if len(self.selectors) == 1 else (before, passage)
+        outputs = map(self.last_norm, outputs)
         logits = torch.cat(
             [
                 selector(x, batch.passage_mask)
@@ -449,6 +500,8 @@ class Fabir(nn.Module):
                 nn.init.zeros_(parameter)
             elif name.endswith("output.weight") or name.endswith("characters.linears.0.weight"):
                 nn.init.xavier_uniform_(parameter)
+            elif name.endswith("convolution.0.weight"):
+                nn.init.normal_(parameter, std=parameter.shape[2] ** -0.5)
             elif name.endswith("kernel"):
                 outputs, heads, width = parameter.shape
                 inputs = heads if outputs == heads else 1
@@ -456,6 +509,16 @@ class Fabir(nn.Module):
             elif name.endswith(".weight") and parameter.ndim > 1 and "table" not in name:
                 nn.init.xavier_normal_(parameter)
         if self.config.cross_start == "alike":
-            for module in self.modules():
-                if isinstance(module, CrossAttention):
-                    module.start_alike()
+            self._start_alike()
+
+    def _start_alike(self) -> None:
+        """Until cross-attention a word is its embedding, and what is alike there meets."""
+        for name, parameter in self.named_parameters():
+            if name.endswith(_ADDING):
+                nn.init.zeros_(parameter)
+            elif name.endswith("_positions.norm.weight"):
+                nn.init.constant_(parameter, _LOW)
+        nn.init.orthogonal_(self.reduction.reduction.weight)
+        for module in self.modules():
+            if isinstance(module, CrossAttention):
+                module.start_alike()
