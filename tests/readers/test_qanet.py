@@ -4,9 +4,11 @@ import pytest
 import torch
 from torch import nn
 
+from fabir.data.batches import Batch
 from fabir.layers.convolution import SeparableConvolution
 from fabir.layers.dropout import enable_dropout
-from fabir.readers.qanet import QanetConfig, Stack, Sublayer
+from fabir.layers.embedding import VocabularySizes
+from fabir.readers.qanet import Qanet, QanetConfig, Stack, Sublayer
 
 
 def test_separable_convolution_equals_two_of_pytorch() -> None:
@@ -43,6 +45,21 @@ def test_a_text_is_left_out_whole_and_the_mean_stays() -> None:
     torch.testing.assert_close(change[kept], whole[kept] / 0.75)
     enable_dropout(layer, False)
     torch.testing.assert_close(layer(x, mask) - x, whole)
+
+
+def test_words_are_not_drowned_by_their_places() -> None:
+    """At the start a word of the encoded question is most like the same word of the passage."""
+    torch.manual_seed(0)
+    sizes = VocabularySizes(word_dim=50, trained_words=2, fixed_words=60, characters=30)
+    network = Qanet(QanetConfig(), sizes).eval()
+    nn.init.normal_(network.embedding.words.fixed, std=0.5)
+    passage, question = torch.arange(1, 61)[None], torch.arange(60, 0, -6)[None]
+    seen: list[torch.Tensor] = []
+    network.encoder.register_forward_hook(lambda *call: seen.append(call[2][0]))
+    words = torch.arange(61) + 2
+    network(Batch(words, torch.randint(1, 30, (61, 6)), passage, question, torch.zeros(1).long()))
+    read, asked = seen
+    assert torch.equal((asked @ read.T).argmax(1), question[0] - 1)
 
 
 class Doubling(nn.Module):

@@ -98,7 +98,9 @@ class Qanet(nn.Module):
         self.end = nn.Linear(2 * dim, 1)
 
     def forward(self, batch: Batch) -> SpanLogits:
-        forms = self.dropout(self.narrow(self.embedding(batch.words, batch.characters)))
+        forms = self.narrow(self.embedding(batch.words, batch.characters))
+        # Positions are as large as 1: words that are not would drown in them (Vaswani et al. 2017).
+        forms = self.dropout(forms * forms.shape[1] ** 0.5)
         passage_mask, question_mask = batch.passage_mask, batch.question_mask
         passage = self.encoder(forms[batch.passage], passage_mask)
         passage, passage_mask = map(batch.for_questions, (passage, passage_mask))
