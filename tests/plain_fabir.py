@@ -57,9 +57,9 @@ class PlainFabir:
         return x if self.config.norm == "before" else self.norm(f"{name}.norm", x)
 
     def local(self, name: str, x: Tensor) -> Tensor:
-        if not self.config.local_width:
+        alone = self.weights.get(f"{name}.convolution.0.weight")
+        if alone is None:
             return x
-        alone = self.weights[f"{name}.convolution.0.weight"]
         read = self.enter(f"{name}.join.norm", x).T[None]
         near = F.conv1d(read, alone, padding="same", groups=len(alone))[0].T
         return self.join(f"{name}.join", x + self.linear(f"{name}.convolution.1", near))
@@ -136,7 +136,10 @@ class PlainFabir:
 
     def layer(self, name: str, number: int, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         def attend(x: Tensor, which: str) -> Tensor:
+            attends = number <= self.config.layers - self.config.convolved_layers
             x = self.local(f"{name}.local", x)
+            if not attends:
+                return x
             read = self.enter(f"{name}.{which}.after_attention.norm", x)
             maps = self.maps(f"{name}.self_attention.weights", read, read, 2)
             attended = self.project(f"{name}.self_attention.words", maps, read)

@@ -26,6 +26,7 @@ NETWORKS["fabir-matrix-separate"] = FabirConfig(
     word_match=True, separate_layers=3, local_width=3, reduction="matrix", norm="before"
 )
 NETWORKS["fabir-local"] = FabirConfig(local_width=5)
+NETWORKS["fabir-convolved"] = FabirConfig(convolved_layers=1, convolved_width=3)
 
 
 def parameters(sizes: VocabularySizes = PAPER, **changes: Any) -> int:
@@ -141,12 +142,14 @@ def test_the_question_never_sees_the_passage(reduction: Literal["layer", "matrix
 def test_self_attention_is_shared_and_the_rest_is_not() -> None:
     """Both texts alike: they leave a layer's self-attention alike, and its feed-forward not."""
     layer = ProcessingLayer(0, small_config(FabirConfig())).eval()
-    for kernel in (layer.self_attention.weights.kernel, layer.cross_attention.kernel):
+    attention = layer.self_attention
+    assert attention is not None
+    for kernel in (attention.weights.kernel, layer.cross_attention.kernel):
         nn.init.normal_(kernel)
     text, words = torch.randn(2, 7, 16), torch.ones(2, 7, dtype=torch.int64)
     batch = Batch(torch.zeros(2), torch.zeros(2, 4), words, words, torch.arange(2))
     seen: list[Tensor] = []
-    layer.self_attention.register_forward_hook(lambda *call: seen.append(call[2]))
+    attention.register_forward_hook(lambda *call: seen.append(call[2]))
     first, second = layer(text, text, batch)
     assert torch.equal(seen[0], seen[1])
     assert not torch.allclose(first, second)
@@ -257,6 +260,7 @@ def test_a_reduction_matrix_takes_any_even_size() -> None:
         ({"layer_type": "switching", "layers": 2}, "odd number"),
         ({"separate_layers": 4}, "of 4 layers, .* separate_layers cannot be 4"),
         ({"separate_layers": -1}, "separate_layers cannot be -1"),
+        ({"convolved_layers": 4}, "are 3 layers .* convolved_layers cannot be 4"),
         ({"selector_layers": "different", "separate_layers": 3}, "2 layers that cross"),
         ({"dropout_input": 1.5}, "dropout rate .* got 1.5"),
         ({"dropout_selector": 1.0}, "dropout rate .* got 1.0"),

@@ -51,6 +51,9 @@ class FabirConfig:
             cross-attention; not in the papers, it is the exact match of Chen et al. 2017 (DrQA)
         local_width: words that a separable convolution of each layer sees, a sublayer before
             self-attention as in QANet (Yu et al. 2018); 0 for none, as in FABIR's papers
+        convolved_layers: how many of the last layers have a convolution in place of self-attention,
+            which takes half as long; not in the papers
+        convolved_width: words that it sees
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
         attention_convolution: over the logits of all heads (eq. 12b), or "depthwise", of each head
             alone; the latter is faster and not in the papers
@@ -92,6 +95,8 @@ class FabirConfig:
     reduction: Literal["layer", "matrix"] = "layer"
     word_match: bool = False
     local_width: int = 0
+    convolved_layers: int = 0
+    convolved_width: int = 15
     attention_width: int = 5
     attention_convolution: Literal["full", "depthwise"] = "full"
     cross_attention: Literal["column-wise", "row-wise"] = "column-wise"
@@ -112,6 +117,10 @@ class FabirConfig:
     dropout_selector: float = 0.2
     dropout_characters: float = 0.25
     dropout_amplification: float = 2.0
+
+    def attends(self, number: int) -> bool:
+        """Whether this layer, 0 the reduction layer, has self-attention."""
+        return number <= self.layers - self.convolved_layers
 
     def join(self, dim: int, dropout: float) -> Join:
         return Join(dim, dropout, before=self.norm == "before")
@@ -136,11 +145,14 @@ class FabirConfig:
 
 
 class Stream(nn.Module):
-    """Self-attention and feed-forward of one text in one layer, with the joins around them."""
+    """Feed-forward of one text in one layer, with the joins around it and around self-attention."""
 
-    def __init__(self, dim: int, hidden: int, config: FabirConfig, dropout: float) -> None:
+    def __init__(
+        self, dim: int, hidden: int, config: FabirConfig, dropout: float, *, attends: bool
+    ) -> None:
         super().__init__()
-        self.after_attention = config.join(dim, dropout)
+        if attends:
+            self.after_attention = config.join(dim, dropout)
         self.feed_forward = FeedForward(dim, hidden)
         self.after_feed_forward = config.join(dim, dropout)
 
@@ -149,17 +161,17 @@ class Stream(nn.Module):
 
 
 class Local(nn.Module):
-    """What each word has from its neighbours, joined to it; nothing if there is no `local_width`.
+    """What each word has from its neighbours, joined to it; nothing if `width` is 0.
 
     Shape:
         x: [batch, length, dim], its mask [batch, length, 1]
     """
 
-    def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
+    def __init__(self, dim: int, width: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
-        self.join = config.join(dim, dropout) if config.local_width else None
-        if config.local_width:
-            self.convolution = SeparableConvolution(dim, config.local_width)
+        self.join = config.join(dim, dropout) if width else None
+        if width:
+            self.convolution = SeparableConvolution(dim, width)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         return self.join(x, self.convolution(self.join.enter(x) * mask)) if self.join else x
@@ -208,9 +220,11 @@ class Layer(nn.Module):
         attention: float,
     ) -> None:
         super().__init__()
-        self.local = Local(dim, config, sublayer)
-        self.first = Stream(dim, hidden, config, sublayer)
-        self.second = Stream(dim, hidden, config, sublayer)
+        attends = config.attends(number)
+        width = config.local_width if attends else config.convolved_width
+        self.local = Local(dim, width, config, sublayer)
+        self.first = Stream(dim, hidden, config, sublayer, attends=attends)
+        self.second = Stream(dim, hidden, config, sublayer, attends=attends)
         self.turned = config.layer_type == "switching" and number > 0 and number % 2 == 0
         self.crosses = number >= config.separate_layers
         self.begins = number == config.separate_layers
@@ -253,12 +267,15 @@ class Layer(nn.Module):
 
 
 class ProcessingLayer(Layer):
-    """Self-attention on both texts, then cross-attention and feed-forward (FABIR III-E)."""
+    """Self-attention on both texts, or a convolution, then cross-attention and feed-forward
+    (FABIR III-E)."""
 
     def __init__(self, number: int, config: FabirConfig) -> None:
         rates = config.dropout_sublayer, config.dropout_attention
         super().__init__(number, config.model_dim, config.feed_forward, config, *rates)
-        self.self_attention = SelfAttention(config.model_dim, config, rates[1])
+        self.self_attention = None
+        if config.attends(number):
+            self.self_attention = SelfAttention(config.model_dim, config, rates[1])
 
     def forward(self, question: Tensor, passage: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         asked, told = self.streams()
@@ -268,6 +285,8 @@ class ProcessingLayer(Layer):
 
     def _attend(self, x: Tensor, mask: Tensor, stream: Stream) -> Tensor:
         x = self.local(x, mask)
+        if self.self_attention is None:
+            return x
         join = stream.after_attention
         return join(x, self.self_attention(join.enter(x), mask))
 
@@ -419,6 +438,11 @@ class Fabir(nn.Module):
             raise ValueError(
                 f"of {config.layers + 1} layers, the reduction layer among them, one at least has "
                 f"cross-attention: separate_layers cannot be {config.separate_layers}"
+            )
+        if not 0 <= config.convolved_layers <= config.layers:
+            raise ValueError(
+                f"there are {config.layers} layers after the reduction layer: convolved_layers "
+                f"cannot be {config.convolved_layers}"
             )
         if config.selector_layers == "different" and config.layers < max(
             2, config.separate_layers + 1
