@@ -26,6 +26,7 @@ _ADDING = (
     "local.convolution.1.weight",
     "feed_forward.2.weight",
 )
+_LITTLE = 0.01  # of what they would add at first; nothing would leave what is below no gradient
 _LOW = 0.3  # positions, beside words of size 1
 
 
@@ -61,7 +62,7 @@ class FabirConfig:
         cross_capped: bound what a passage word gathers from all question words together; not in
             the papers
         cross_start: all begins "random" (the thesis: Glorot normal), or so that cross-attention's
-            queries meet the keys that are "alike": other sublayers then begin with nothing to add,
+            queries meet the keys that are "alike": other sublayers then begin with little to add,
             positions low, and the maps in between keep angles; not in the papers
         norm: layer norm "after" each sublayer, or "before" it, which bears higher rates; the latter
             is not in the papers
@@ -535,11 +536,12 @@ class Fabir(nn.Module):
         if self.config.cross_start == "alike":
             self._start_alike()
 
+    @torch.no_grad()
     def _start_alike(self) -> None:
         """Until cross-attention a word is its embedding, and what is alike there meets."""
         for name, parameter in self.named_parameters():
             if name.endswith(_ADDING):
-                nn.init.zeros_(parameter)
+                parameter.mul_(_LITTLE)
             elif name.endswith("_positions.norm.weight"):
                 nn.init.constant_(parameter, _LOW)
         nn.init.orthogonal_(self.reduction.reduction.weight)
