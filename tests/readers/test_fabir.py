@@ -10,7 +10,8 @@ from fabir.data.batches import Batch
 from fabir.explain.maps import recorded
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
-from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
+from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.readers.fabir.layers import DecoupledAttention, ProcessingLayer
 from fabir.training.configuration import load_config
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
