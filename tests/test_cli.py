@@ -292,6 +292,21 @@ def test_make_negatives_writes_squad_2(capsys: pytest.CaptureFixture[str], tmp_p
     assert "above 0" in line
 
 
+@pytest.mark.parametrize("verb", [("make-negatives",), ("augment", "--command", "cat")])
+def test_what_a_refusal_proposes_is_there(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    data = Dataset(tuple(replace(p, title="one") for p in dataset().passages), "1.1")
+    write_squad(data, tmp_path / "in.json")
+    document = json.loads((tmp_path / "in.json").read_text())
+    document["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] += 1
+    (tmp_path / "in.json").write_text(json.dumps(document))
+    arguments = (*verb, tmp_path / "in.json", "--output", tmp_path / "out.json")
+    assert "--on-bad-answer skip or repair" in refused(capsys, *arguments)
+    run(capsys, *arguments, "--on-bad-answer", "repair")
+    assert len(read_squad(tmp_path / "out.json")) >= len(data)
+
+
 def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     listed = dict(line.split() for line in run(capsys, "readers").splitlines())
     assert listed.keys() == {path.stem for path in CONFIGS}

@@ -17,3 +17,12 @@ def add_reader(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reader", type=Path, metavar="DIR", help="a reader's folder (default: the bundled one)"
     )
+
+
+def add_on_bad_answer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--on-bad-answer",
+        choices=["error", "skip", "repair"],
+        default="error",
+        help="where an answer is not what the passage has at its offset (error)",
+    )

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabir.verbs import AddVerb
+from fabir.verbs import AddVerb, add_on_bad_answer
 
 
 def add(verb: AddVerb) -> None:
@@ -43,6 +43,7 @@ def _convert(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    add_on_bad_answer(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     parser.add_argument(
         "--ratio", type=float, default=0.5, metavar="R", help="to an answerable question (0.5)"
@@ -54,7 +55,7 @@ def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.negatives import make_negatives
     from fabir.data.squad import read_squad, write_squad
 
-    data = read_squad(options.data)
+    data = read_squad(options.data, options.on_bad_answer)
     made = make_negatives(data, options.ratio, options.seed)
     write_squad(made, options.output)
     print(f"{len(made) - len(data)} unanswerable questions added to {len(data)}", file=sys.stderr)
@@ -62,6 +63,7 @@ def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_augment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    add_on_bad_answer(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument(
@@ -87,7 +89,7 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.paraphrase import BackTranslation, Command
     from fabir.data.squad import read_squad, write_squad
 
-    data = read_squad(options.data)
+    data = read_squad(options.data, options.on_bad_answer)
     if options.command:
         paraphraser = Command(options.command)
     else:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from fabir.errors import InputError
-from fabir.verbs import AddVerb
+from fabir.verbs import AddVerb, add_on_bad_answer
 
 
 def add(verb: AddVerb) -> None:
@@ -25,7 +25,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
     start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
-    parser.add_argument("--on-bad-answer", choices=["error", "skip", "repair"], default="error")
+    add_on_bad_answer(parser)
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
