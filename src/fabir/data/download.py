@@ -1,6 +1,6 @@
 """Fetching the official SQuAD and GloVe files, each checked against its recorded checksum.
 
-The only place in the project that uses the network; everything else takes a local path.
+Everything else takes a local path, but for names on the Hugging Face hub.
 """
 
 import sys
