@@ -39,6 +39,15 @@ def test_no_processes_are_refused(files: Files, tmp_path: Path) -> None:
         train_tiny(files, tmp_path / "run", run_config(), processes=0)
 
 
+def test_what_a_process_finds_wrong_is_said_as_if_it_were_this_one(
+    files: Files, tmp_path: Path
+) -> None:
+    (tmp_path / "run").touch()
+    for processes in (1, 2):
+        with pytest.raises(InputError, match=f"cannot write {tmp_path / 'run'}.*not a folder"):
+            train_tiny(files, tmp_path / "run", run_config(), processes=processes)
+
+
 def test_a_process_for_each_thread_but_not_for_a_handful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

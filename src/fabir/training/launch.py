@@ -67,7 +67,7 @@ def launch(job: Job, processes: int) -> None:
     Several have the job for themselves: its memory here is freed, if nobody else holds it.
 
     Raises:
-        InputError: fewer than one.
+        InputError: fewer than one, or what a process finds wrong.
     """
     if processes < 1:
         raise InputError(f"training needs at least 1 process, not {processes}")
@@ -89,14 +89,21 @@ def launch(job: Job, processes: int) -> None:
     threads = max(1, torch.get_num_threads() // processes)
     # In a file, since tensors as arguments would be one memory for all processes, and bytes would
     # stay in every one of them.
-    with NamedTemporaryFile() as packed:
+    with NamedTemporaryFile() as packed, NamedTemporaryFile() as complaint:
         pickle.dump(job, packed)
         packed.flush()
         del job
-        arguments = (packed.name, surroundings, threads)
+        arguments = (packed.name, complaint.name, surroundings, threads)
         try:
             start_processes(_work, arguments, processes, start_method="spawn")
         except ProcessExitedException as error:
+            if said := complaint.read():
+                raise InputError(said.decode()) from error
+            if error.exit_code < 0:
+                sys.exit(
+                    f"a training process was killed (signal {-error.exit_code}); with --resume "
+                    "the run goes on from its last checkpoint"
+                )
             sys.exit(error.exit_code)
 
 
@@ -115,7 +122,9 @@ def end_with_parent() -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def _work(rank: int, packed: str, surroundings: dict[str, str], threads: int) -> None:
+def _work(
+    rank: int, packed: str, complaint: str, surroundings: dict[str, str], threads: int
+) -> None:
     end_with_parent()
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(threads)
@@ -127,6 +136,9 @@ def _work(rank: int, packed: str, surroundings: dict[str, str], threads: int) ->
         job.run()
     except KeyboardInterrupt:
         status = 130
+    except InputError as error:
+        Path(complaint).write_text(str(error), encoding="utf-8")
+        status = 2
     # Not `sys.exit`: an interpreter that takes itself down crashes now and then, since a thread of
     # gloo may still let go of a tensor, for which it asks the interpreter.
     sys.stdout.flush()
