@@ -48,6 +48,10 @@ def test_schedules_work_however_short_the_run() -> None:
         {"label_smoothing": 1.5},
         {"beta1": 1.0},
         {"beta2": -1.0},
+        {"seed": -1},
+        {"learning_rate": -1e-3},
+        {"clip": -1.0},
+        {"word_rows": -5},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:

@@ -8,11 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from fabir.data.squad import Dataset, write_squad
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
-from tiny import Files, run_config, train_tiny
+from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)
 
@@ -108,6 +109,28 @@ def test_other_settings_or_files_cannot_be_resumed(
         other = replace(files, vectors=vectors)
     with pytest.raises(InputError, match="resume with the same ones"):
         train_tiny(other, tmp_path / "run", config, resume=True)
+
+
+@pytest.mark.parametrize("name", ["average", "word_rows"])
+def test_what_a_checkpoint_lacks_or_has_cannot_change(
+    files: Files, tmp_path: Path, name: str
+) -> None:
+    with_it, without = run_config(epochs=1, **{name: 0.9 if name == "average" else 2}), CONFIG
+    assert not getattr(without.training, name)
+    for config, other, how in ((with_it, without, "with"), (without, with_it, "without")):
+        train_tiny(files, tmp_path / how, config)
+        with pytest.raises(InputError, match=f"was trained {how} {name}: resume {how} it"):
+            train_tiny(files, tmp_path / how, other, resume=True)
+
+
+def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(
+    files: Files, tmp_path: Path
+) -> None:
+    passages = [replace(p, questions=()) for p in dataset().passages]
+    write_squad(Dataset(tuple(passages), "1.1"), tmp_path / "dev.json")
+    with pytest.raises(InputError, match="no questions to evaluate"):
+        train_tiny(replace(files, dev=tmp_path / "dev.json"), tmp_path / "run", CONFIG)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from safetensors.torch import save_file
 from torch import Tensor
 
 from fabir.errors import InputError
-from fabir.files import replacing
-from fabir.reader import read_tensors
+from fabir.reader import read_tensors, write_tensors
 
 FILE = "training.safetensors"
 
@@ -32,12 +30,11 @@ class Progress:
 def save_checkpoint(folder: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -> None:
     """Write groups of named tensors ("network", "average", "moment" ...) with the progress."""
     tensors = {
-        f"{group}/{name}": tensor.detach().contiguous()
+        f"{group}/{name}": tensor
         for group, named in groups.items()
         for name, tensor in named.items()
     }
-    with replacing(folder / FILE) as temporary:
-        save_file(tensors, temporary, {"progress": json.dumps(asdict(progress))})
+    write_tensors(folder / FILE, tensors, {"progress": json.dumps(asdict(progress))})
 
 
 def load_checkpoint(folder: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:

@@ -73,7 +73,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_together"
-        for name, least in {**dict.fromkeys(counts, 1), "evaluations": 0}.items():
+        others = "evaluations", "seed", "learning_rate", "weight_decay", "epsilon", "clip"
+        least_of = dict.fromkeys(counts, 1) | dict.fromkeys((*others, "word_rows"), 0)
+        for name, least in least_of.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         for name in ("average", "label_smoothing", "beta1", "beta2"):

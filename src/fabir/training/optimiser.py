@@ -15,9 +15,9 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
 
     Muon (Jordan et al. 2024) steps by the orthogonalised momentum of a matrix. It is for what maps
     features to features, those of a recurrent network's gates too: not for tables of words or
-    characters, biases, norms and filters. Its steps are scaled to the size of AdamW's (Liu et al.
-    2025), so both have one learning rate. Weight decay is apart from the gradient and spares words,
-    biases and norms.
+    characters, biases, norms and filters over words. Its steps are scaled to the size of AdamW's
+    (Liu et al. 2025), so both have one learning rate. Weight decay is apart from the gradient and
+    spares words, biases and norms.
 
     Raises:
         InputError: this torch has no Muon.

@@ -15,11 +15,13 @@ from fabir.answer.predictor import load_trained
 from fabir.data.features import Features, load_features
 from fabir.data.squad import Dataset, joined, read_squad
 from fabir.errors import InputError
+from fabir.evaluation.squad import evaluate
 from fabir.folder import NETWORK, WEIGHTS, find_reader
 from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
+from fabir.training.config import TrainingConfig
 from fabir.training.configuration import RunConfig
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.launch import Job, best_processes, launch
@@ -85,6 +87,7 @@ def _job(
     on_bad_answer: Literal["error", "skip", "repair"],
 ) -> Job:
     dev = read_squad(dev_file, "keep")
+    evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
     folder = find_reader(teacher) if teacher else None
     known = load_trained(folder) if folder else None
     ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
@@ -92,7 +95,8 @@ def _job(
     if folder:
         settings += f" {_digest(folder)}"
     if resume:
-        _check_resumable(output, settings, len(examples.epoch(0, config.training)))
+        batches = len(examples.epoch(0, config.training))
+        _check_resumable(output, settings, batches, config.training)
     if known:
         examples = taught_by(known, examples, ready.features, config.training)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
@@ -134,8 +138,8 @@ def prepare(
     return Prepared(reader, examples, features, _settings(config, features, reader))
 
 
-def _check_resumable(output: Path, settings: str, batches: int) -> None:
-    progress, _ = load_checkpoint(output)
+def _check_resumable(output: Path, settings: str, batches: int, config: TrainingConfig) -> None:
+    progress, groups = load_checkpoint(output)
     if progress.settings != settings:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file, vectors "
@@ -146,6 +150,11 @@ def _check_resumable(output: Path, settings: str, batches: int) -> None:
             f"{output} was trained with other batches: resume with the same batch_size, "
             "length_groups, max_passage and max_question"
         )
+    tuned = "embedding.words.tuned" in groups["network"]
+    for name, was in (("average", bool(groups.get("average"))), ("word_rows", tuned)):
+        if was != bool(getattr(config, name)):
+            how = "with" if was else "without"
+            raise InputError(f"{output} was trained {how} {name}: resume {how} it")
 
 
 def _new(
