@@ -11,9 +11,10 @@ from fabir.explain.maps import recorded
 from fabir.explain.page import explain
 from fabir.reader import Reader
 from fabir.readers import READERS
+from fabir.readers.fabir import FabirConfig
 from fabir.readers.rnet import RnetConfig
 from fabir.text.tokens import tokenise
-from factories import ABBEY, RAIN, batch_of, small_reader
+from factories import ABBEY, RAIN, batch_of, small_config, small_reader
 
 QUESTION = "Where does rain fall from?"
 
@@ -39,6 +40,18 @@ def test_a_network_that_attends_at_each_step_has_a_row_for_each_word() -> None:
     for direction in ("forwards", "backwards"):
         each = maps[f"attention.{direction}"]
         assert (each.rows, each.columns) == (tokenise(RAIN).words, tokenise(QUESTION).words)
+
+
+def test_a_question_as_long_as_there_are_heads_is_not_taken_for_heads() -> None:
+    config = small_config(FabirConfig(cross_attention="row-wise", heads=4))
+    reader = small_reader("fabir", config)
+    question = "Where does it fall"
+    maps = [m for m in explain(reader, question, RAIN).maps if "cross_attention" in m.module]
+    per_layer = len(maps) // len({each.module for each in maps})
+    assert per_layer == 4
+    for each in maps:
+        assert [word for word in each.rows if word] == tokenise(RAIN).words
+        assert each.columns == tokenise(question).words
 
 
 def test_the_weights_are_those_that_the_network_used() -> None:

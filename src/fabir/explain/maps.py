@@ -129,9 +129,10 @@ def _wholes(
 def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray]:
     """The maps in an array of two or three dimensions, heads among rows or columns taken apart."""
     if weights.ndim == 3:
-        middle = _side(weights.shape[1], sides)
-        # Either [heads, rows, columns] or [rows, heads, columns].
-        yield from weights if middle or weights.shape[1] == 1 else weights.swapaxes(0, 1)
+        first, second, _ = weights.shape
+        # [rows, heads, columns] of a passage, or [heads, rows, columns].
+        apart = first == len(sides[1].words) != second or not _side(second, sides)
+        yield from weights.swapaxes(0, 1) if apart and second > 1 else weights
     elif weights.ndim == 2:
         rows, asked = weights.shape[0], len(sides[0].words)
         apart = not _side(rows, sides) and rows % asked == 0 and rows > 1
