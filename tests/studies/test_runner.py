@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,5 @@ def test_a_run_that_broke_off_goes_on(
 def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, done: Path) -> None:
     with pytest.raises(InputError, match="was made with another data: name another folder"):
         reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)
+    with pytest.raises(InputError, match="was made with another title: name another folder"):
+        reproduce(replace(study, title="Another"), "one", data(files), done)

@@ -17,7 +17,7 @@ import torch
 from fabir import __version__
 from fabir.answer.files import read_dataset
 from fabir.answer.predictor import Predictor
-from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.data.squad import Dataset, read_json, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import replacing, write_json
@@ -114,8 +114,8 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
     path = output / RESULTS
     if not path.exists():
         return {**described, "machine": _machine(), "rows": {}}
-    known = json.loads(path.read_text(encoding="utf-8"))
-    for key in ("budget", "data"):
+    known = read_json(path)
+    for key in ("title", "budget", "data"):
         if known[key] != described[key]:
             raise InputError(f"{output} was made with another {key}: name another folder")
     return {**known, **described}
