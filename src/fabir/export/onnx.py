@@ -22,7 +22,7 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
 from fabir.files import replacing
-from fabir.folder import FORMS, NETWORK, SETTINGS, VOCABULARY, WORDS
+from fabir.folder import FORMS, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader, read_tensors, write_tensors
@@ -70,7 +70,8 @@ def export(
     reader = Reader.load(source)
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
-    with replacing(output / FORMS) as forms, replacing(output / NETWORK) as network:
+    # A folder with NETWORK is read without torch, so that takes its name last.
+    with replacing(output / NETWORK) as network, replacing(output / FORMS) as forms:
         _write_graphs(reader, forms, network)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
         exported = OnnxReader(reader.vocabulary, arrays, forms, network)
@@ -78,11 +79,12 @@ def export(
             _quantise(network, _met(exported, calibrate))
             exported = OnnxReader(reader.vocabulary, arrays, forms, network)
         difference = _largest_difference(reader, exported)
-    write_tensors(output / WORDS, words)
-    for name in (SETTINGS, VOCABULARY):
+        write_tensors(output / WORDS, words)
         if output.resolve() != source.resolve():
-            with replacing(output / name) as temporary:
-                shutil.copyfile(source / name, temporary)
+            (output / WEIGHTS).unlink(missing_ok=True)  # of another reader
+            for name in (SETTINGS, VOCABULARY):
+                with replacing(output / name) as temporary:
+                    shutil.copyfile(source / name, temporary)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
         "bytes": sum((output / name).stat().st_size for name in _FILES),
