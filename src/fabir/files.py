@@ -34,6 +34,20 @@ def open_text(
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def check_output(path: str | Path) -> None:
+    """Find out before long work whether a file can be written into `path`.
+
+    Raises:
+        InputError: it is a folder, or its folder cannot be made.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    there = next(parent for parent in path.absolute().parents if parent.exists())
+    if not there.is_dir():
+        raise InputError(f"cannot write {path}: {there} is not a folder")
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is flushed to disk and takes its name.
@@ -42,8 +56,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     is killed leaves it behind, see `remove_partial`.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
+    check_output(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(_PARTIAL, f".{path.name}.", path.parent)

@@ -137,6 +137,8 @@ def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
         (({"question": "Who?"},), {}, KeyError, "context"),
         ((), {"question": "", "context": RAIN}, ValueError, "`question` is a text"),
         ((), {"question": "Who?", "context": None}, ValueError, "are texts, or lists"),
+        ((QUESTION, RAIN), {"max_answer_length": 5}, ValueError, "no option max_answer_length"),
+        (({"question": "Who?", "context": RAIN},), {"topK": 5}, ValueError, "no option topK"),
         ((QUESTION, RAIN), {"top_k": 0}, ValueError, "top_k must be at least 1"),
         ((QUESTION, RAIN), {"max_answer_len": 0}, ValueError, "max_answer_len must be"),
     ],

@@ -45,6 +45,13 @@ def test_rows_get_the_predictors_answers_in_order(source: Path, reader: Path) ->
     assert sorted(path.name for path in source.parent.iterdir()) == ["answers.jsonl", "rows.jsonl"]
 
 
+def test_questions_are_not_written_over(source: Path, reader: Path) -> None:
+    before = source.read_bytes()
+    with pytest.raises(InputError, match="what the questions are read from"):
+        answer_rows(source, source, reader)
+    assert source.read_bytes() == before
+
+
 def test_kinds_of_files_hold_the_same(source: Path, reader: Path) -> None:
     pytest.importorskip("pyarrow")
     found = []

@@ -104,3 +104,8 @@ def test_an_answer_is_found_where_it_may_have_stood(text: Any, data: st.DataObje
     assert places == sorted(places)
     assert written.split() == answer.split()
     assert passage.startswith(written, places[0])
+
+
+def test_nothing_cannot_stand_between_answers(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--separator is empty"):
+        convert(tmp_path / "none.csv", separator="")

@@ -1,6 +1,7 @@
 """What an analysis counts, on answers that were made up."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -87,3 +88,7 @@ def test_nothing_to_analyse_is_said() -> None:
         analyse(Dataset((), "1.1"), {"one": {}}, {"one": 1.0})
     with pytest.raises(InputError, match="nothing to analyse"):
         analyse(dataset(), {}, {})
+    unlabelled = [replace(q, answers=()) for q in dataset().passages[0].questions]
+    passage = replace(dataset().passages[0], questions=tuple(unlabelled))
+    with pytest.raises(InputError, match="no question of the file has an answer"):
+        analyse(Dataset((passage,), "1.1"), {"one": {}}, {"one": 1.0})

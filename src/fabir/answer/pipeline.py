@@ -148,6 +148,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
 
 def _given(arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
     """What to answer, one after the other."""
+    if arguments or not named.keys().isdisjoint({"data", "X"}):
+        _checked(dict.fromkeys(named.keys() - {"data", "X"}))
     if len(arguments) == 2 and all(isinstance(each, str) for each in arguments):
         return [{"question": arguments[0], "context": arguments[1]}]
     if arguments or "data" in named or "X" in named:

@@ -58,6 +58,8 @@ def answer_rows(
     if not table_kind(output):
         raise InputError(f"{output}: rows are written as {', '.join(KINDS)}")
     check_table(output)
+    if output.resolve() == source.resolve():
+        raise InputError(f"{output} is what the questions are read from: name another file")
     folder = find_reader(reader)
     journal = Journal(output, _settings(source, folder, output), resume=resume)
     try:

@@ -56,6 +56,8 @@ def convert(
     Raises:
         InputError: the file cannot be read, a bad row, or no row that can be used.
     """
+    if not separator:
+        raise InputError("--separator is empty: name what stands between the answers of a question")
     made = Converted(Dataset((), "1.1"))
     questions: dict[tuple[str, str], list[Question]] = {}
     ids: set[str] = set()

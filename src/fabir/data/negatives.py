@@ -73,7 +73,10 @@ def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
             ]
             if places:
                 asked = _words(question.text)
-                scores = [sum(weights[w] for w in asked & words[place]) for place in places]
+                scores = [
+                    math.fsum(weights[w] for w in asked & words[place])  # in whatever order
+                    for place in places
+                ]
                 yield question, places[int(np.argmax(scores))]
 
 

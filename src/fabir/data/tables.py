@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from fabir.errors import InputError
-from fabir.files import open_text, replacing
+from fabir.files import check_output, open_text, replacing
 
 KINDS = ".jsonl", ".csv", ".parquet"
 _AT_ONCE = 1024  # rows of a .parquet file that are in memory together
@@ -205,10 +205,9 @@ def check_table(path: str | Path) -> None:
     """Find out before long work whether a table can be written into `path`.
 
     Raises:
-        InputError: pyarrow is missing for a .parquet file, or `path` is a folder.
+        InputError: pyarrow is missing for a .parquet file; see `check_output`.
     """
-    if Path(path).is_dir():
-        raise InputError(f"cannot write {path}: it is a folder")
+    check_output(path)
     if table_kind(path) == ".parquet":
         _arrow()
 

@@ -17,6 +17,16 @@ BINS = 10  # of the calibration curve, with as many questions each
 WORST = 50  # questions that are shown
 
 
+def check_answered(data: Dataset) -> None:
+    """Find out before long work whether there is something to break down.
+
+    Raises:
+        InputError: no question has an answer.
+    """
+    if not any(question.answers for _, question in data.questions):
+        raise InputError("there is nothing to analyse: no question of the file has an answer")
+
+
 def analyse(
     data: Dataset, found: Mapping[str, Mapping[str, Reading]], thresholds: Mapping[str, float]
 ) -> dict[str, Any]:
@@ -34,11 +44,12 @@ def analyse(
         `worst`, the numbers of those rows that readers fail at most surely
 
     Raises:
-        InputError: no questions or no readers.
+        InputError: no question has an answer, or there is no reader.
     """
+    check_answered(data)
     pairs = list(data.questions)
-    if not pairs or not found:
-        raise InputError("there is nothing to analyse: name readers and a file with questions")
+    if not found:
+        raise InputError("there is nothing to analyse: name readers")
     texts = {
         name: predictions(dict(readings), thresholds[name]) for name, readings in found.items()
     }

@@ -17,5 +17,6 @@ def evaluate_reader(
     found = dict(read_dataset(predictor, data))
     if threshold is None:
         threshold = predictor.reader.no_answer_threshold
-    na_prob = no_answer_probabilities(found) if data.has_unanswerable else None
-    return evaluate(data, predictions(found), na_prob, threshold)
+    if not data.has_unanswerable:
+        return evaluate(data, predictions(found, threshold))
+    return evaluate(data, predictions(found), no_answer_probabilities(found), threshold)

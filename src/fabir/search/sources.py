@@ -24,10 +24,6 @@ class File:
     digest: str
     documents: int = 0
 
-    @property
-    def printable(self) -> str:
-        return printable(self.path)
-
 
 def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> list[Path]:
     """The documents at and below `roots`, each once, sorted.

@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fabir.errors import InputError
+
 _REMEMBERED = 1000  # questions
 
 
 def questions() -> Iterator[str]:
-    """What is typed until an empty line; from a pipe every line that is not blank."""
+    """What is typed until an empty line; from a pipe every line that is not blank.
+
+    Raises:
+        InputError: what comes from the pipe is not in the encoding that the system expects.
+    """
     if not sys.stdin.isatty():
-        yield from (line.strip() for line in sys.stdin if line.strip())
+        try:
+            yield from (line.strip() for line in sys.stdin if line.strip())
+        except UnicodeDecodeError as error:
+            raise InputError(f"standard input is not {error.encoding} text: convert it") from error
         return
     print("Ask; an empty line or Ctrl-D ends it.", file=sys.stderr)
     with _history(_file()):

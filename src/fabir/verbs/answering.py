@@ -80,7 +80,10 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.files import read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
+    from fabir.files import check_output
 
+    for path in filter(None, (options.output, options.nbest, options.na_prob)):
+        check_output(path)
     data = read_squad(options.data, "keep")
     top_k = 20 if options.nbest else 1
     predictor = Predictor.load(options.reader)
@@ -157,16 +160,18 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.files import read_dataset
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
-    from fabir.evaluation.analysis import analyse
+    from fabir.evaluation.analysis import analyse, check_answered
     from fabir.evaluation.report import PAGE, write_report
     from fabir.plots import check_plot
 
     check_plot((options.output / PAGE).with_suffix(".png"))
     data = read_squad(options.data, "keep")
+    check_answered(data)
+    folders = options.reader or [None]
+    short = ["bundled" if folder is None else folder.resolve().name for folder in folders]
     found, thresholds = {}, {}
-    for folder in options.reader or [None]:
-        name = "bundled" if folder is None else folder.resolve().name
-        name = str(folder) if name in found else name
+    for folder, name in zip(folders, short, strict=True):
+        name = str(folder) if short.count(name) > 1 else name
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold

@@ -88,7 +88,9 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.augmentation import augment
     from fabir.data.paraphrase import BackTranslation, Command
     from fabir.data.squad import read_squad, write_squad
+    from fabir.files import check_output
 
+    check_output(options.output)
     data = read_squad(options.data, options.on_bad_answer)
     if options.command:
         paraphraser = Command(options.command)
