@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fabir.answer.predictor import Reading
 from fabir.data.squad import read_squad
-from fabir.data.tables import Numbered, batched, check_text, read_table, table_kind
+from fabir.data.tables import Numbered, batched, check_text, read_table, row_id, table_kind
 from fabir.errors import InputError
 
 CHUNK = 1024  # rows that are answered together: another number changes the last digits of scores
@@ -96,13 +96,8 @@ def _asked(numbered: Numbered) -> Asked:
         if name not in row:
             missing = "context" if name == where else name
             raise InputError(f'field "{missing}": missing')
-    id = row.get("id")
-    if id is None or id == "":
-        id = numbered.number
-    if type(id) is int:
-        id = str(id)
     return Asked(
-        check_text(id, "id"),
+        row_id(numbered),
         check_text(row["question"], "question"),
         check_text(row[where], where),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from fabir.data.squad import Answer, Dataset, Passage, Question
-from fabir.data.tables import Numbered, check_text, read_table
+from fabir.data.tables import Numbered, check_text, read_table, row_id
 from fabir.errors import InputError
 
 
@@ -115,8 +115,7 @@ def _fields(
     for name, shown in (("question", "question"), (passage, "passage"), (answer, "answer")):
         if name not in row:
             raise InputError(f'field "{shown}": missing')
-    id = row.get("id")
-    id = check_text(str(numbered.number) if id in (None, "") else str(id), "id")
+    id = row_id(numbered)
     if id in ids:
         raise InputError(f'field "id": another row has {id!r} too')
     ids.add(id)

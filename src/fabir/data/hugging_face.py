@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fabir.data.tables import Numbered, Row, check_text, read_table
+from fabir.data.tables import Numbered, Row, check_text, read_table, row_id
 from fabir.errors import InputError
 
 
@@ -55,8 +55,8 @@ def _checked(path: str | Path, numbered: Numbered) -> Row:
         if missing:
             raise InputError(f'field "{missing[0]}": missing')
         return {
-            "id": check_text(row.get("id", str(numbered.number)), "id"),
-            "title": check_text(row.get("title", ""), "title", blank=True),
+            "id": row_id(numbered),
+            "title": check_text(row.get("title") or "", "title", blank=True),
             "question": check_text(row["question"], "question"),
             "context": check_text(row["context"], "context"),
             "answers": _answers(row["answers"]) if row.get("answers") is not None else None,

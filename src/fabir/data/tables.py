@@ -85,6 +85,18 @@ def check_text(value: Any, name: str, *, blank: bool = False) -> str:
     return value
 
 
+def row_id(numbered: Numbered) -> str:
+    """The field "id", a text or a whole number; the row's number where there is none.
+
+    Raises:
+        InputError: it is something else.
+    """
+    id = numbered.row.get("id")
+    if id is None or id == "":
+        id = numbered.number
+    return check_text(str(id) if type(id) is int else id, "id")
+
+
 def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
     """Write rows as the kind of table that `path` ends in, complete or not at all.
 
