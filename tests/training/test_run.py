@@ -115,7 +115,8 @@ def test_other_settings_or_files_cannot_be_resumed(
 def test_what_a_checkpoint_lacks_or_has_cannot_change(
     files: Files, tmp_path: Path, name: str
 ) -> None:
-    with_it, without = run_config(epochs=1, **{name: 0.9 if name == "average" else 2}), CONFIG
+    changed: dict[str, Any] = {"epochs": 1, name: 0.9 if name == "average" else 2}
+    with_it, without = run_config(**changed), CONFIG
     assert not getattr(without.training, name)
     for config, other, how in ((with_it, without, "with"), (without, with_it, "without")):
         train_tiny(files, tmp_path / how, config)
