@@ -72,7 +72,7 @@ class OnnxReader:
     no_answer_threshold: float = 1.0
     _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
-    batch_words = 1536  # padded passage words that are best read at once: maps stay in the cache
+    batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxReader":
