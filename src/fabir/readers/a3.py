@@ -25,6 +25,8 @@ class A3Config(BidafConfig):
         sentinels: of coattention: "none", "separate" or one "common" to both texts (CoAttWithSent)
         sentinel_place: "before" the texts or "after" them
         sentinel_spread: standard deviation of the sentinels at the start
+        keep_passage: of coattention: a passage word's own vector beside what it gathers, as in
+            Xiong et al. 2017; A3's equations leave it out
         heads: of self-attention
         attention_start: how the weights of self-attention are drawn: "uniform" (PyTorch's),
             "glorot" normal or "orthogonal"
@@ -44,6 +46,7 @@ class A3Config(BidafConfig):
     sentinels: Literal["none", "separate", "common"] = "none"
     sentinel_place: Literal["before", "after"] = "before"
     sentinel_spread: float = 1.0
+    keep_passage: bool = False
     heads: int = 4
     attention_start: Literal["uniform", "glorot", "orthogonal"] = "uniform"
     conditional_end: bool = True
@@ -118,13 +121,15 @@ class RecurrentCoattention(Fusion):
             sentinel_spread=config.sentinel_spread,
             project=self.kind != "stacked",
         )
-        self.layer = Bidirectional(2 * dim, dim, config.cell)
+        self.keep_passage = config.keep_passage
+        self.layer = Bidirectional((2 + self.keep_passage) * dim, dim, config.cell)
         self.size = 2 * dim
 
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
         masks = passage_mask, question_mask
+        own = passage
         if self.kind == "stacked":
             passage = self.passage(passage, passage_mask)
             question = self.question(question, question_mask)
@@ -134,6 +139,8 @@ class RecurrentCoattention(Fusion):
             other = self.question(question, question_mask)
             weights = over_question(torch.bmm(itself, other.transpose(1, 2)), question_mask)
             both = torch.cat([both[..., passage.shape[2] :], torch.bmm(weights, other)], dim=2)
+        if self.keep_passage:
+            both = torch.cat([own, both], dim=2)
         return self.layer(both, passage_mask)
 
 
