@@ -167,11 +167,10 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     check_plot((options.output / PAGE).with_suffix(".png"))
     data = read_squad(options.data, "keep")
     check_answered(data)
-    folders = options.reader or [None]
-    short = ["bundled" if folder is None else folder.resolve().name for folder in folders]
     found, thresholds = {}, {}
-    for folder, name in zip(folders, short, strict=True):
-        name = str(folder) if short.count(name) > 1 else name
+    for folder in options.reader or [None]:
+        name = "bundled" if folder is None else folder.resolve().name
+        name = str(folder and folder.resolve()) if name in found else name
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold
