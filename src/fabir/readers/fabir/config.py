@@ -5,6 +5,7 @@ from typing import Literal
 
 from torch import nn
 
+from fabir.layers.attention import AttentionWeights
 from fabir.layers.feedforward import Join
 
 
@@ -100,6 +101,15 @@ class FabirConfig:
     def attends(self, number: int) -> bool:
         """Whether this layer, 0 the reduction layer, has self-attention."""
         return number <= self.layers - self.convolved_layers
+
+    def attention_weights(self, dim: int, dropout: float) -> AttentionWeights:
+        return AttentionWeights(
+            dim,
+            self.heads,
+            width=self.attention_width,
+            depthwise=self.depthwise,
+            dropout=dropout,
+        )
 
     def join(self, dim: int, dropout: float) -> Join:
         return Join(dim, dropout, before=self.norm == "before")

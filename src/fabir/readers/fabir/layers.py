@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch
-from fabir.layers.attention import AttentionWeights, CrossAttention, Projection
+from fabir.layers.attention import CrossAttention, Projection
 from fabir.layers.convolution import SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.feedforward import FeedForward, Join
@@ -54,13 +54,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
-        self.weights = AttentionWeights(
-            dim,
-            config.heads,
-            width=config.attention_width,
-            depthwise=config.depthwise,
-            dropout=dropout,
-        )
+        self.weights = config.attention_weights(dim, dropout)
         self.words = Projection(dim, config.heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -172,13 +166,7 @@ class DecoupledAttention(nn.Module):
 
     def __init__(self, dim: int, config: FabirConfig, dropout: float) -> None:
         super().__init__()
-        self.weights = AttentionWeights(
-            dim,
-            config.heads,
-            width=config.attention_width,
-            depthwise=config.depthwise,
-            dropout=dropout,
-        )
+        self.weights = config.attention_weights(dim, dropout)
         self.words = Projection(dim, config.heads)
         self.positions = Projection(config.model_dim, config.heads)
 
