@@ -48,6 +48,11 @@ def check_output(path: str | Path) -> None:
         raise InputError(f"cannot write {path}: {there} is not a folder")
 
 
+def cache_folder(kind: str) -> Path:
+    """Where what can be made anew is kept: in `$XDG_CACHE_HOME`, by default `~/.cache`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabir" / kind
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it is flushed to disk and takes its name.

@@ -26,7 +26,7 @@ def predictions(found: dict[str, Reading], threshold: float = 1.0) -> dict[str, 
     Empty where there is none, or where the probability of no answer is above `threshold`.
     """
     return {
-        name: reading.answers[0].text if reading.answers and reading.no_answer <= threshold else ""
+        name: next((answer.text for answer in reading.given(threshold)), "")
         for name, reading in found.items()
     }
 

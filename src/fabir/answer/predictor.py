@@ -50,6 +50,10 @@ class Reading:
     answers: list[Answer]
     no_answer: float
 
+    def given(self, threshold: float) -> list[Answer]:
+        """The answers, or none of them if `no_answer` is above `threshold`."""
+        return self.answers if self.no_answer <= threshold else []
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
@@ -166,7 +170,7 @@ class Predictor:
         """
         threshold = self.reader.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
-            yield reading.answers if reading.no_answer <= threshold else []
+            yield reading.given(threshold)
 
     def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
         """As `answer_all`, with the probability that there is no answer beside what would be it."""

@@ -72,8 +72,8 @@ def read_chunks(path: Path, skip: int = 0, *, strict: bool = False) -> Iterator[
 def answer_row(asked: Asked, reading: Reading, threshold: float) -> dict[str, Any]:
     """The row of `COLUMNS`. Without an answer its text is empty, its place and score are None."""
     row: dict[str, Any] = {"id": asked.id, "question": asked.question}
-    if reading.answers and reading.no_answer <= threshold:
-        best = reading.answers[0]
+    if given := reading.given(threshold):
+        best = given[0]
         row |= {"answer": best.text, "start": best.start, "end": best.end, "score": best.score}
     else:
         row |= {"answer": "", "start": None, "end": None, "score": None}

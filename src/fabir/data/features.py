@@ -4,7 +4,6 @@ The cache holds what depends on the text alone, so that it serves every vocabula
 """
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from fabir.data.squad import Answer, Dataset, Passage
-from fabir.files import replacing
+from fabir.files import cache_folder, replacing
 from fabir.progress import track
 from fabir.text.tokens import TOKENISER, Tokens, tokenise
 from fabir.text.vocabulary import Forms, Vocabulary
@@ -143,7 +142,7 @@ def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None 
     for source in sources:
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     digest.update(repr((TOKENISER, _VERSION, len(dataset), dataset.bad_answers)).encode())
-    path = (cache or _cache_folder()) / f"{digest.hexdigest()}.npz"
+    path = (cache or cache_folder("features")) / f"{digest.hexdigest()}.npz"
     try:
         return _read(path)
     except Exception:  # whatever a damaged archive raises, it can be made anew
@@ -151,10 +150,6 @@ def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None 
     with replacing(path) as temporary:
         _write(features, temporary)
     return features
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabir" / "features"
 
 
 def _write(features: Features, path: Path) -> None:

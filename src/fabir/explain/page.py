@@ -82,7 +82,7 @@ def explain(reader: Reader, question: str, passage: str, top_k: int = 5) -> Expl
         logits = network(batch.tensors())
     maps = attention_maps(found, (Side("question", asked), Side("passage", padded)))
     start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
-    answers = reading.answers if reading.no_answer <= reader.no_answer_threshold else []
+    answers = reading.given(reader.no_answer_threshold)
     return Explanation(question, passage, words, asked, start, stop, answers, maps)
 
 

@@ -110,8 +110,7 @@ def merge(
     scored = [
         (_likely(passage.score, highest, answer.score), passage, answer)
         for passage, reading in readings
-        if reading.no_answer <= threshold
-        for answer in reading.answers
+        for answer in reading.given(threshold)
     ]
     scored.sort(key=lambda each: -each[0])
     best: dict[str, tuple[float, Passage, Answer]] = {}

@@ -44,8 +44,7 @@ class Service:
         """Answers a question about a passage."""
         pair = asked.question, asked.passage
         (reading,) = await self.batcher.read([pair], asked.top_k)
-        answers = reading.answers if reading.no_answer <= self.threshold else []
-        return Answers(answers=answers, no_answer=reading.no_answer)
+        return Answers(answers=reading.given(self.threshold), no_answer=reading.no_answer)
 
     async def ask(self, asked: ToAsk) -> Findings:
         """Answers a question from the documents of the index."""

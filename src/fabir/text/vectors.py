@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import math
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fabir.errors import InputError
-from fabir.files import replacing
+from fabir.files import cache_folder, replacing
 from fabir.progress import track
 
 _CHUNK = 1 << 23  # bytes of text parsed at a time: bounds the memory whatever the file's size
@@ -55,7 +54,7 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
     """
     file, member = _locate(path)
     digest = _digest(file, member)
-    folder = Path(cache) if cache is not None else _default_cache()
+    folder = Path(cache) if cache is not None else cache_folder("vectors")
     words_path, matrix_path = folder / f"{digest}.words", folder / f"{digest}.npy"
     vectors = _load(words_path, matrix_path, digest)
     if vectors is None:
@@ -67,11 +66,6 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
     if vectors is None:
         raise InputError(f"cannot use the cache in {folder}: delete it or name another folder")
     return vectors
-
-
-def _default_cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "fabir" / "vectors"
 
 
 def _locate(path: str | Path) -> tuple[Path, str | None]:
