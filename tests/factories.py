@@ -38,8 +38,6 @@ SMALL = {
     "hidden": 16,
     "pointer_hidden": 64,
     "model_blocks": 2,
-    # From 15 words of 16 features in bfloat16 oneDNN (torch 2.13) never returns; other sizes do.
-    "convolved_width": 5,
 }
 WORD_DIM = 8
 

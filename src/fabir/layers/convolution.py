@@ -1,5 +1,7 @@
 """Convolution along words or characters."""
 
+from contextlib import nullcontext
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -38,7 +40,12 @@ class Convolution(nn.Conv1d):
         image = x.transpose(1, 2).unsqueeze(2)
         weight = self.weight.unsqueeze(2)
         padding = (0, self.kernel_size[0] // 2)
-        convolved = F.conv2d(image, weight, self.bias, padding=padding, groups=self.groups)
+        # Of exactly 16 features alone and 15 words oneDNN (torch 2.13) never returns in bfloat16.
+        exact = self.groups == 16 and x.device.type == "cpu"
+        if exact:
+            image = image.float()
+        with torch.autocast(x.device.type, enabled=False) if exact else nullcontext():
+            convolved = F.conv2d(image, weight, self.bias, padding=padding, groups=self.groups)
         return convolved.squeeze(2).transpose(1, 2)
 
 
