@@ -1,6 +1,6 @@
 """Attention weights are read off every reader, and nothing is left behind."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from fabir.explain.maps import recorded
 from fabir.explain.page import explain
 from fabir.reader import Reader
 from fabir.readers import READERS
+from fabir.readers.a3 import A3Config
 from fabir.readers.fabir import FabirConfig
 from fabir.readers.rnet import RnetConfig
 from fabir.text.tokens import tokenise
@@ -40,6 +41,18 @@ def test_a_network_that_attends_at_each_step_has_a_row_for_each_word() -> None:
     for direction in ("forwards", "backwards"):
         each = maps[f"attention.{direction}"]
         assert (each.rows, each.columns) == (tokenise(RAIN).words, tokenise(QUESTION).words)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_sentinel_is_named_in_its_place(place: Literal["before", "after"]) -> None:
+    config = A3Config(attention="coattention", sentinels="common", sentinel_place=place)
+    maps = explain(small_reader("a3", small_config(config)), QUESTION, RAIN).maps
+    columns = [each.columns for each in maps if "(sentinel)" in each.columns]
+    words = tokenise(QUESTION).words
+    assert columns
+    for found in columns:
+        assert found.index("(sentinel)") == (0 if place == "before" else len(found) - 1)
+    assert any(words == [word for word in found if word != "(sentinel)"] for found in columns)
 
 
 def test_a_question_as_long_as_there_are_heads_is_not_taken_for_heads() -> None:

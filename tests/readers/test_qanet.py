@@ -67,3 +67,9 @@ class Doubling(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return 2 * x * mask
+
+
+def test_an_odd_size_is_refused() -> None:
+    sizes = VocabularySizes(word_dim=4, trained_words=2, fixed_words=1, characters=3)
+    with pytest.raises(ValueError, match="even model_dim, got 15"):
+        Qanet(QanetConfig(model_dim=15, heads=3), sizes)

@@ -7,7 +7,7 @@ Every attention ends in a softmax over a map of words by words; whatever passes 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -35,10 +35,11 @@ class Map:
 
 
 class Side(NamedTuple):
-    """A text of the batch: its words, one for each place."""
+    """A text of the batch: its words, one for each place, and where a sentinel would be."""
 
     name: str
     words: list[str]
+    sentinel: Literal["before", "after"] = "before"
 
 
 class _Softmax(TorchFunctionMode):
@@ -87,7 +88,7 @@ def attention_maps(found: list[tuple[str, Tensor]], sides: tuple[Side, Side]) ->
 
     Args:
         sides: the question and the passage. They must differ in length, by which they are told
-            apart. A side that is one longer than a text has a sentinel before it.
+            apart. A side that is one longer than a text has its sentinel too.
 
     Weights that belong to no pair of texts, such as a pointer's, are left out. Maps that come in
     parts, such as those of a recurrent network that attends at each step, are put together.
@@ -140,11 +141,12 @@ def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray
 
 
 def _side(length: int, sides: tuple[Side, Side]) -> list[str]:
-    """The words of the text that has this length, a sentinel before them if it has one less."""
+    """The words of the text that has this length, with its sentinel if it has one less."""
     for side in sides:
         if length == len(side.words):
             return side.words
     for side in sides:
         if length == len(side.words) + 1:
-            return ["(sentinel)", *side.words]
+            one = ["(sentinel)"]
+            return side.words + one if side.sentinel == "after" else one + side.words
     return []

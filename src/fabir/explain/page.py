@@ -8,6 +8,7 @@ from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,9 @@ def explain(reader: Reader, question: str, passage: str, top_k: int = 5) -> Expl
     network = reader.network.float().eval()
     with recorded(network) as found:
         logits = network(batch.tensors())
-    maps = attention_maps(found, (Side("question", asked), Side("passage", padded)))
+    place: Any = getattr(reader.config, "sentinel_place", "before")
+    sides = Side("question", asked, place), Side("passage", padded, place)
+    maps = attention_maps(found, sides)
     start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
     answers = reading.given(reader.no_answer_threshold)
     return Explanation(question, passage, words, asked, start, stop, answers, maps)

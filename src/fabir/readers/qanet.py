@@ -73,6 +73,8 @@ class Qanet(nn.Module):
     def __init__(self, config: QanetConfig, sizes: VocabularySizes) -> None:
         super().__init__()
         dim = config.model_dim
+        if dim % 2:
+            raise ValueError(f"positions need an even model_dim, got {dim}")
         self.embedding = Embedding(
             sizes,
             characters=CharacterConvolution(
