@@ -111,17 +111,29 @@ def test_other_settings_or_files_cannot_be_resumed(
         train_tiny(other, tmp_path / "run", config, resume=True)
 
 
-@pytest.mark.parametrize("name", ["average", "word_rows"])
+@pytest.mark.parametrize(
+    ("name", "was", "now", "line"),
+    [
+        ("average", 0.9, 0.0, "was trained with average: resume with it"),
+        ("average", 0.0, 0.9, "was trained without average: resume without it"),
+        ("word_rows", 2, 0, "was trained with word_rows 2: resume with as many"),
+        ("word_rows", 0, 2, "was trained with word_rows 0: resume with as many"),
+        ("word_rows", 2, 3, "was trained with word_rows 2: resume with as many"),
+    ],
+)
 def test_what_a_checkpoint_lacks_or_has_cannot_change(
-    files: Files, tmp_path: Path, name: str
+    files: Files, tmp_path: Path, name: str, was: float, now: float, line: str
 ) -> None:
-    changed: dict[str, Any] = {"epochs": 1, name: 0.9 if name == "average" else 2}
-    with_it, without = run_config(**changed), CONFIG
-    assert not getattr(without.training, name)
-    for config, other, how in ((with_it, without, "with"), (without, with_it, "without")):
-        train_tiny(files, tmp_path / how, config)
-        with pytest.raises(InputError, match=f"was trained {how} {name}: resume {how} it"):
-            train_tiny(files, tmp_path / how, other, resume=True)
+    before, after = (run_config(**{"epochs": 1, name: value}) for value in (was, now))
+    train_tiny(files, tmp_path, before)
+    with pytest.raises(InputError, match=line):
+        train_tiny(files, tmp_path, after, resume=True)
+
+
+def test_as_many_rows_as_there_are_can_be_resumed(files: Files, tmp_path: Path) -> None:
+    config = run_config(epochs=1, word_rows=100_000)
+    train_tiny(files, tmp_path, config)
+    train_tiny(files, tmp_path, config, resume=True)
 
 
 def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(

@@ -96,7 +96,8 @@ def _job(
         settings += f" {_digest(folder)}"
     if resume:
         batches = len(examples.epoch(0, config.training))
-        _check_resumable(output, settings, batches, config.training)
+        words = len(ready.reader.fixed_rows)
+        _check_resumable(output, settings, batches, words, config.training)
     if known:
         examples = taught_by(known, examples, ready.features, config.training)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
@@ -138,7 +139,9 @@ def prepare(
     return Prepared(reader, examples, features, _settings(config, features, reader))
 
 
-def _check_resumable(output: Path, settings: str, batches: int, config: TrainingConfig) -> None:
+def _check_resumable(
+    output: Path, settings: str, batches: int, fixed_words: int, config: TrainingConfig
+) -> None:
     progress, groups = load_checkpoint(output)
     if progress.settings != settings:
         raise InputError(
@@ -150,11 +153,12 @@ def _check_resumable(output: Path, settings: str, batches: int, config: Training
             f"{output} was trained with other batches: resume with the same batch_size, "
             "length_groups, max_passage and max_question"
         )
-    tuned = "embedding.words.tuned" in groups["network"]
-    for name, was in (("average", bool(groups.get("average"))), ("word_rows", tuned)):
-        if was != bool(getattr(config, name)):
-            how = "with" if was else "without"
-            raise InputError(f"{output} was trained {how} {name}: resume {how} it")
+    was = "with" if groups.get("average") else "without"
+    if was != ("with" if config.average else "without"):
+        raise InputError(f"{output} was trained {was} average: resume {was} it")
+    tuned = len(groups["network"].get("embedding.words.tuned", ()))
+    if tuned != min(config.word_rows, fixed_words):
+        raise InputError(f"{output} was trained with word_rows {tuned}: resume with as many")
 
 
 def _new(
