@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,30 +10,34 @@ from fabir.studies.report import render
 
 PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
 
+CONDITIONS = {
+    "seed": 0,
+    "network": {},
+    "training": {},
+    "date": "2026-01-01",
+    "fabir": "1",
+    "torch": "2",
+    "processor": "x86_64",
+    "cores": 2,
+}
 RESULTS = {
     "title": "Made up",
     "source": "nowhere",
     "base": "",
     "budget": {"name": "short", "questions": 10000, "dev_questions": 0, "training": {"epochs": 6}},
     "data": {"train": "train.json", "dev": "dev.json", "vectors": "vectors.txt"},
-    "machine": {
-        "fabir": "1",
-        "torch": "2",
-        "processor": "x86_64",
-        "cores": 2,
-        "date": "2026-01-01",
-    },
-    "training": {"a": {"clip": 3}, "c": {"clip": 3}},
-    "paper": {"a": {"f1": 66.28}, "b": {}, "c": {"f1": 50.0}},
+    "paper": {"a": {"f1": 66.28}, "b": {"parameters": 1385198}, "c": {"f1": 50.0}},
     "majority": {"f1": 52.5, "exact": 52.5, "NoAns_f1": 100.0},
     "rows": {
         "b": [
             {"f1": 60.0, "exact": 55.5, "HasAns_f1": 58.25, "NoAns_f1": 61.75}
             | {"parameters": 1234567, "training_rate": 50.4, "answering_rate": 1200.0}
+            | {"conditions": CONDITIONS | {"date": "2026-01-03", "training": {"clip": 3}}}
         ],
         "a": [
             {"f1": 65.0, "exact": 60.0, "HasAns_f1": 64.0, "NoAns_f1": 66.0}
             | {"parameters": 2345678, "training_rate": 20.0, "answering_rate": 80.0}
+            | {"conditions": CONDITIONS | {"network": {"heads": 5}, "training": {"clip": 3}}}
         ],
     },
 }
@@ -43,21 +48,27 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert table == [
         "| row | F1 | paper's F1 | F1 difference | EM | HasAns F1 | NoAns F1 | parameters |"
-        " training, questions/s | answering, questions/s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-        "| no answer to any question | 52.50 |  |  | 52.50 |  | 100.00 |  |  |  |",
-        "| a | 65.00 | 66.3 | -1.3 | 60.00 | 64.00 | 66.00 | 2,345,678 | 20 | 80 |",
-        "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 50 | 1,200 |",
+        " paper's parameters | training, questions/s | answering, questions/s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| no answer to any question | 52.50 |  |  | 52.50 |  | 100.00 |  |  |  |  |",
+        "| a | 65.00 | 66.28 | -1.28 | 60.00 | 64.00 | 66.00 | 2,345,678 |  | 20 | 80 |",
+        "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 1,385,198 | 50 | 1,200 |",
     ]
     assert "Budget: at least 10,000 questions to train on, epochs 6." in text
-    assert "Except clip 3 for a, c." in text
-    assert "Except" not in render(RESULTS | {"training": {}})
+    assert "Changes: clip 3 for b; heads 5, clip 3 for a." in text
+    assert "Run on 2 cores of x86_64, torch 2, fabir 1; 2026-01-01 to 2026-01-03; seed 0.\n" in text
+    nothing = render(RESULTS | {"rows": {}})
+    assert "Changes" not in nothing
+    assert "Run on" not in nothing
     assert text.endswith("Not run yet: c.\n")
     assert render(RESULTS) == text
 
 
-def runs(*f1: float) -> list[dict[str, float]]:
-    return [{"f1": each, "exact": each - 10, "epochs": 6.0} for each in f1]
+def runs(*f1: float) -> list[dict[str, Any]]:
+    measured = [{"f1": each, "exact": each - 10, "epochs": 6.0} for each in f1]
+    return [
+        each | {"conditions": CONDITIONS | {"seed": seed}} for seed, each in enumerate(measured)
+    ]
 
 
 def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None:
@@ -65,11 +76,11 @@ def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None
         "a": {"f1": 75.0},
         "b": {"f1": 73.5},
         "c": {"f1": 74.0},
-        "d": {"f1": 70.0, "epochs": 9},
+        "d": {"f1": 70.25, "epochs": 9},
     }
     text = render(
         RESULTS
-        | {"base": "a", "paper": paper, "training": {}, "majority": {}}
+        | {"base": "a", "paper": paper, "majority": {}}
         | {"rows": {"a": runs(60, 62), "b": runs(50, 54), "c": runs(50, 52), "d": runs(40)}}
     )
     header, _, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
@@ -78,14 +89,24 @@ def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None
         " epochs | paper's epochs |"
     )
     assert rows == [
-        "| a | 61.00 ± 1.41 | 75.0 | -14.0 |  |  | 51.00 ± 1.41 |  |  |",
-        "| b | 52.00 ± 2.83 | 73.5 | -21.5 | -9.00 | -1.5 | 42.00 ± 2.83 |  |  |",
-        "| c | 51.00 ± 1.41 | 74.0 | -23.0 | -10.00 | -1.0 | 41.00 ± 1.41 |  |  |",
-        "| d | 40.00 | 70.0 | -30.0 | -21.00 | -5.0 | 30.00 | 6 | 9 |",
+        "| a | 61.00 ± 1.41 | 75.0 | -14.00 |  |  | 51.00 ± 1.41 |  |  |",
+        "| b | 52.00 ± 2.83 | 73.5 | -21.50 | -9.00 | -1.50 | 42.00 ± 2.83 |  |  |",
+        "| c | 51.00 ± 1.41 | 74.0 | -23.00 | -10.00 | -1.00 | 41.00 ± 1.41 |  |  |",
+        "| d | 40.00 | 70.25 | -30.25 | -21.00 | -4.75 | 30.00 | 6 | 9 |",
     ]
     # Our order is a, b, c, d, the paper's a, c, b, d: 1 - 6 * (1 + 1) / (4 * 15)
     assert "Rank correlation (Spearman) of our F1 with the paper's: 0.80 over 4 rows." in text
     assert "Means over several seeds" in text
+    assert "; 2026-01-01; seed 0, 1." in text
+
+
+def test_a_time_that_one_seed_lacks_is_the_others() -> None:
+    several = runs(50, 60)
+    several[0]["training_rate"] = 40.0
+    rows = {"a": several}
+    assert "| a | 55.00 ± 7.07 | 66.28 | -11.28 | 45.00 ± 7.07 | 40 |" in render(
+        RESULTS | {"rows": rows, "majority": {}}
+    )
 
 
 def test_an_order_of_equals_says_nothing() -> None:

@@ -12,7 +12,7 @@ from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.studies import runner
-from fabir.studies.runner import Data, reproduce
+from fabir.studies.runner import Data, report, reproduce
 from fabir.studies.study import Study, read_study
 from tiny import NETWORK, TRAINING, Files
 
@@ -64,11 +64,12 @@ def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
 
 def test_the_report_has_ours_beside_the_papers(done: Path) -> None:
     results = json.loads((done / "results.json").read_text())
-    report = (done / "report.md").read_text()
-    assert report.startswith("# Tiny: budget one\n")
+    page = (done / "report.md").read_text()
+    assert page.startswith("# Tiny: budget one\n")
     f1 = results["rows"]["plain"][0]["f1"]
-    assert f"| plain | {f1:.2f} | 50.0 | {f1 - 50:+.1f} |" in report
-    assert "not run yet" not in report.lower()
+    assert f"| plain | {f1:.2f} | 50.0 | {f1 - 50:+.2f} |" in page
+    assert "Changes: model_dim 32 for wide." in page
+    assert "not run yet" not in page.lower()
 
 
 def test_what_is_measured_is_not_trained_again(
@@ -79,6 +80,16 @@ def test_what_is_measured_is_not_trained_again(
     monkeypatch.delattr(runner, "train")
     reproduce(study, "one", data(files), done)
     assert {name: (done / name).read_bytes() for name in before} == before
+    (done / "report.md").unlink()
+    assert report(study, done) == done / "report.md"
+    assert {name: (done / name).read_bytes() for name in before} == before
+
+
+def test_compressed_data_is_the_same_data(files: Files, study: Study, done: Path) -> None:
+    """So that a published table can be gone on with, whatever form the files are in."""
+    paths = (str(path) for path in (files.train, files.dev, files.vectors))
+    other = (p.removesuffix(".gz") if p.endswith(".gz") else f"{p}.gz" for p in paths)
+    assert reproduce(study, "one", Data(*map(Path, other)), done) == done / "report.md"
 
 
 def test_seeds_are_added_later(study: Study, files: Files, done: Path, tmp_path: Path) -> None:
@@ -103,9 +114,9 @@ def test_a_run_that_broke_off_goes_on(
         with pytest.raises(ZeroDivisionError):
             reproduce(study, "one", data(files), tmp_path, ["plain"])
     trained = (tmp_path / "plain" / "network.safetensors").read_bytes()
-    report = reproduce(study, "one", data(files), tmp_path, ["plain"])
+    page = reproduce(study, "one", data(files), tmp_path, ["plain"])
     assert (tmp_path / "plain" / "network.safetensors").read_bytes() == trained
-    assert "Not run yet: wide." in report.read_text()
+    assert "Not run yet: wide." in page.read_text()
 
 
 def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, done: Path) -> None:
@@ -113,3 +124,8 @@ def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, d
         reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)
     with pytest.raises(InputError, match="was made with another title: name another folder"):
         reproduce(replace(study, title="Another"), "one", data(files), done)
+    with pytest.raises(InputError, match="was made with another title: name another folder"):
+        report(replace(study, title="Another"), done)
+    rows = study.rows[0], replace(study.rows[1], network={"model_dim": 16})
+    with pytest.raises(InputError, match="another network for wide: name another folder"):
+        reproduce(replace(study, rows=rows), "one", data(files), done)

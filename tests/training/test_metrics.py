@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from fabir.training.metrics import FILE, forget_metrics, log_metrics
+from fabir.training.metrics import FILE, forget_metrics, hours_until, log_metrics
 
 
 def steps(folder: Path) -> list[int]:
@@ -38,3 +38,10 @@ def test_a_line_cut_short_is_no_obstacle(tmp_path: Path) -> None:
 def test_no_file_is_no_obstacle(tmp_path: Path) -> None:
     forget_metrics(tmp_path, 3)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_hours_until_a_score(tmp_path: Path) -> None:
+    for seconds, f1 in ((1800, 76.9), (3600, 77.2), (5400, 78.0)):
+        log_metrics(tmp_path, step=seconds, seconds=seconds, epoch=1.0, loss=1.0, f1=f1)
+    assert hours_until(tmp_path, 77) == {"hours_until_77": 1.0}
+    assert hours_until(tmp_path, 79) == {}

@@ -78,7 +78,7 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
         axes.grid(axis="y", color="0.9")
         axes.set_axisbelow(True)
     axes.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
-    ticks = [f"{counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
+    ticks = [f"n = {counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
     axes.set_xticks(range(len(labels)), ticks, fontsize="small")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return figure

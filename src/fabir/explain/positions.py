@@ -45,7 +45,7 @@ def plot_positions(path: Path) -> None:
                 positional_attention(dim, lowest, highest),
                 _LINES[number],
                 color=COLOURS[number],
-                label=f"{dim} features, {lowest:g} to {highest:g}",
+                label=f"{dim} features, {lowest:g} to {highest:g} rad/word",
             )
         axes.set(title=title, ylabel="attention of word 1")
         axes.grid(color="0.9")

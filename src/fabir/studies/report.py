@@ -7,26 +7,28 @@ import numpy as np
 
 
 class _Measure(NamedTuple):
-    """A column of ours and one of the paper's."""
+    """A column of ours and one of the paper's, whose figures are printed as exact as they are."""
 
     heading: str
     form: str
-    paper_form: str
     score: bool = False  # of which differences mean something
     always: bool = True  # shown also if the paper has no figure
 
 
 _MEASURES = {
-    "f1": _Measure("F1", ".2f", ".1f", score=True),
-    "exact": _Measure("EM", ".2f", ".1f", score=True),
-    "HasAns_f1": _Measure("HasAns F1", ".2f", ".1f", score=True),
-    "HasAns_exact": _Measure("HasAns EM", ".2f", ".1f", score=True),
-    "NoAns_f1": _Measure("NoAns F1", ".2f", ".1f", score=True),
-    "parameters": _Measure("parameters", ",.0f", ",.0f"),
-    "epochs": _Measure("epochs", "g", "g", always=False),
-    "training_hours": _Measure("training, hours", ".2f", ".2f", always=False),
-    "training_rate": _Measure("training, questions/s", ",.0f", ",.0f"),
-    "answering_rate": _Measure("answering, questions/s", ",.0f", ",.0f"),
+    "f1": _Measure("F1", ".2f", score=True),
+    "exact": _Measure("EM", ".2f", score=True),
+    "HasAns_f1": _Measure("HasAns F1", ".2f", score=True),
+    "HasAns_exact": _Measure("HasAns EM", ".2f", score=True),
+    "NoAns_f1": _Measure("NoAns F1", ".2f", score=True),
+    "squad_2_f1": _Measure("F1 on SQuAD 2.0", ".2f", always=False),
+    "squad_2_exact": _Measure("EM on SQuAD 2.0", ".2f", always=False),
+    "parameters": _Measure("parameters", ",.0f"),
+    "epochs": _Measure("epochs", "g", always=False),
+    "training_hours": _Measure("training, hours", ".2f", always=False),
+    "hours_until_77": _Measure("hours until F1 77", ".2f", always=False),
+    "training_rate": _Measure("training, questions/s", ",.0f"),
+    "answering_rate": _Measure("answering, questions/s", ",.0f"),
 }
 _Row = dict[str, str]  # cells by heading
 
@@ -36,7 +38,7 @@ def render(results: dict[str, Any]) -> str:
 
     `results` are those that `fabir.studies.runner.reproduce` stores.
     """
-    budget, machine, data = results["budget"], results["machine"], results["data"]
+    budget, data = results["budget"], results["data"]
     measured, paper, base = results["rows"], results["paper"], results["base"]
     done = [name for name in paper if name in measured]
     rows = [
@@ -55,10 +57,9 @@ def render(results: dict[str, Any]) -> str:
         "",
         f"Budget: {_describe(budget)}.",
         "",
-        *_exceptions(results["training"]),
-        f"Trained on {data['train']}, measured on {data['dev']}, word vectors {data['vectors']}; "
-        f"{machine['cores']} cores of {machine['processor']}, torch {machine['torch']}, fabir "
-        f"{machine['fabir']}, begun {machine['date']}.",
+        *_exceptions(measured),
+        f"Trained on {data['train']}, measured on {data['dev']}, word vectors {data['vectors']}.",
+        *_conditions(measured),
         "",
         _line(headings),
         f"|{'---|' * len(headings)}",
@@ -82,7 +83,7 @@ def _headings(base: str) -> list[str]:
     return headings
 
 
-def _scores(runs: list[dict[str, float]], paper: dict[str, float]) -> _Row:
+def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
     """Cells of a row that was measured with one seed or with several."""
     cells: _Row = {}
     for key, measure in _MEASURES.items():
@@ -90,12 +91,14 @@ def _scores(runs: list[dict[str, float]], paper: dict[str, float]) -> _Row:
         if ours is not None and (measure.always or theirs is not None):
             cells[measure.heading] = format(ours, measure.form)
             if len(runs) > 1 and measure.score:
-                spread = statistics.stdev(run[key] for run in runs)
+                spread = statistics.stdev(_measured(runs, key))
                 cells[measure.heading] += f" ± {format(spread, measure.form)}"
         if theirs is not None:
-            cells[f"paper's {measure.heading}"] = format(theirs, measure.paper_form)
+            cells[f"paper's {measure.heading}"] = format(
+                theirs, ".1f" if measure.score and theirs % 1 == 0 else ",.10g"
+            )
         if ours is not None and theirs is not None and measure.score:
-            cells[f"{measure.heading} difference"] = format(ours - theirs, "+.1f")
+            cells[f"{measure.heading} difference"] = format(ours - theirs, "+.2f")
     return cells
 
 
@@ -109,7 +112,7 @@ def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
     if ours[0] is not None and ours[1] is not None:
         cells[f"F1 against {base}"] = format(ours[0] - ours[1], "+.2f")
     if "f1" in paper[name] and "f1" in paper[base]:
-        cells[f"paper's F1 against {base}"] = format(paper[name]["f1"] - paper[base]["f1"], "+.1f")
+        cells[f"paper's F1 against {base}"] = format(paper[name]["f1"] - paper[base]["f1"], "+.2f")
     return cells
 
 
@@ -131,23 +134,45 @@ def _rank(value: float, among: tuple[float, ...]) -> float:
     return sum(other < value for other in among) + sum(other == value for other in among) / 2
 
 
-def _mean(runs: list[dict[str, float]], key: str) -> float | None:
-    return statistics.fmean(run[key] for run in runs) if runs and key in runs[0] else None
+def _measured(runs: list[dict[str, Any]], key: str) -> list[float]:
+    return [run[key] for run in runs if key in run]
+
+
+def _mean(runs: list[dict[str, Any]], key: str) -> float | None:
+    values = _measured(runs, key)
+    return statistics.fmean(values) if values else None
 
 
 def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _exceptions(training: dict[str, dict[str, Any]]) -> list[str]:
-    """Which rows are trained otherwise, those with the same values together."""
+def _exceptions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Which rows the study changes beside the budget, those with the same values together."""
     rows: dict[str, list[str]] = {}
-    for name, values in training.items():
-        rows.setdefault(_values(values), []).append(name)
+    for name, runs in measured.items():
+        changed = {**runs[0]["conditions"]["network"], **runs[0]["conditions"]["training"]}
+        if changed:
+            rows.setdefault(_values(changed), []).append(name)
     if not rows:
         return []
     parts = (f"{values} for {', '.join(names)}" for values, names in rows.items())
-    return [f"Except {'; '.join(parts)}.", ""]
+    return [f"Changes: {'; '.join(parts)}.", ""]
+
+
+def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Where and when rows were run, and with which seeds; nothing if none was."""
+    found = [run["conditions"] for runs in measured.values() for run in runs]
+    machines = dict.fromkeys(
+        f"{each['cores']} cores of {each['processor']}, torch {each['torch']}, "
+        f"fabir {each['fabir']}"
+        for each in found
+    )
+    days, seeds = (sorted({each[key] for each in found}) for key in ("date", "seed"))
+    if not found:
+        return []
+    days = " to ".join(dict.fromkeys((days[0], days[-1])))
+    return [f"Run on {'; '.join(machines)}; {days}; seed {', '.join(map(str, seeds))}."]
 
 
 def _values(training: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import open_text
-from fabir.plots import COLOURS, MARKERS, new_figure, save
+from fabir.plots import COLOURS, LINES, MARKERS, new_figure, save
 from fabir.training.metrics import FILE
 
 _PANELS = {"loss": "mean training loss", "f1": "F1 on dev, %", "exact": "EM on dev, %"}
@@ -26,6 +26,7 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
             axes.plot(
                 [line["epoch"] for line in measured],
                 [line[key] for line in measured],
+                LINES[number % len(LINES)],
                 marker=MARKERS[number % len(MARKERS)] if key != "loss" else None,
                 color=COLOURS[number % len(COLOURS)],
                 label=run,

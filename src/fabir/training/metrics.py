@@ -2,6 +2,7 @@
 What is measured is not decided here."""
 
 import json
+from itertools import islice
 from pathlib import Path
 
 from fabir.files import replacing
@@ -28,8 +29,18 @@ def forget_metrics(folder: Path, step: int) -> None:
         temporary.write_text("".join(kept), encoding="utf-8")
 
 
+def _evaluations(folder: Path) -> list[dict[str, float]]:
+    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if "f1" in line]
+
+
 def best_scores(folder: Path) -> dict[str, float]:
     """What the evaluation with the highest F1 measured: that of the weights in the folder."""
-    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
-    best = max((line for line in lines if "f1" in line), key=lambda line: line["f1"])
+    best = max(_evaluations(folder), key=lambda line: line["f1"])
     return {name: value for name, value in best.items() if name not in _COURSE}
+
+
+def hours_until(folder: Path, f1: float) -> dict[str, float]:
+    """`hours_until_F1`: of training until an evaluation measured `f1`; nothing if none did."""
+    seconds = (line["seconds"] for line in _evaluations(folder) if line["f1"] >= f1)
+    return {f"hours_until_{f1:g}": round(each / 3600, 3) for each in islice(seconds, 1)}

@@ -124,13 +124,20 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", type=Path, metavar="FILE", help="in place of the study's")
     parser.add_argument("--dev", type=Path, metavar="FILE", help="in place of the study's")
     parser.add_argument("--vectors", metavar="FILE", help="in place of the study's")
+    parser.add_argument(
+        "--report-only", action="store_true", help="write the report again, and run nothing"
+    )
 
 
 def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.studies.runner import Data, reproduce
+    from fabir.studies.runner import Data, report, reproduce
     from fabir.studies.study import read_study
 
     study = read_study(options.study)
+    output = options.output or Path("runs") / f"{Path(options.study).stem}-{options.budget}"
+    if options.report_only:
+        print(report(study, output))
+        return
     data = Data(
         options.train or options.data / study.train,
         options.dev or options.data / study.dev,
@@ -138,7 +145,6 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
     )
     if options.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
-    output = options.output or Path("runs") / f"{Path(options.study).stem}-{options.budget}"
     print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
 
 
