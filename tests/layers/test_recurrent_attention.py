@@ -63,3 +63,27 @@ def test_gradient(gated: bool) -> None:
         return torch.func.functional_call(layer, given, (passage, question, mask))
 
     assert torch.autograd.gradcheck(run, [x.requires_grad_() for x in inputs])
+
+
+@pytest.mark.parametrize("hidden", [2 * DIM, 2 * DIM + 1])
+def test_alike_words_meet_at_the_start(hidden: int) -> None:
+    layer = AttentiveGru(DIM, hidden, gated=False)
+    states = torch.randn(20, DIM).tanh()
+    together = layer.words(states) + layer.passage(states)[:, None]
+    logits = layer.v(together.tanh()).squeeze(2)
+    assert (logits.argmax(dim=1) == torch.arange(20)).all()
+    torch.testing.assert_close(logits, logits.T)
+
+
+def test_steps_are_exact_under_autocast() -> None:
+    """Forwards and backwards, on every device: weights stay as they are."""
+    layer = RecurrentAttention(DIM, HIDDEN, gated=True)
+    passage, question, passage_mask, question_mask = texts()
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = layer(passage.bfloat16(), question.bfloat16(), passage_mask, question_mask)
+    assert rough.dtype == torch.float32
+    exact = layer(passage, question, passage_mask, question_mask)
+    torch.testing.assert_close(rough, exact, atol=0.05, rtol=0)
+    for gradient in torch.autograd.grad(rough.square().sum(), list(layer.parameters())):
+        assert gradient.isfinite().all()
+        assert gradient.dtype == torch.float32

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from fabir.layers.dropout import Dropout
 
 _CELLS = 1 << 23  # numbers of one part of an additive attention
+_STEEP, _SHARE = 3.0, 0.7  # of additive attention at the start, for states of recurrent cells
 _FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every precision
 
 
@@ -131,11 +132,13 @@ class Coattention(nn.Module):
         sentinel_spread: standard deviation of the sentinels at the start
         project: `tanh(W q + b)` of the question first, W being the identity at the start: alike
             words meet
+        second: the second level too; without it the passage has no sentinel
 
     Shape:
         passage: [batch, passage, dim]
         question: [batch, question, dim]
-        result: [batch, passage, 2 * dim], the second-level and the first-level outputs
+        result: [batch, passage, 2 * dim], the second-level and the first-level outputs, or
+            [batch, passage, dim], the first-level outputs alone
     """
 
     def __init__(
@@ -146,6 +149,7 @@ class Coattention(nn.Module):
         sentinel_place: Literal["before", "after"] = "before",
         sentinel_spread: float = 1.0,
         project: bool = True,
+        second: bool = True,
     ) -> None:
         super().__init__()
         self.projection = nn.Linear(dim, dim) if project else None
@@ -153,7 +157,8 @@ class Coattention(nn.Module):
             nn.init.eye_(self.projection.weight)
             nn.init.zeros_(self.projection.bias)
         self.place = sentinel_place
-        count = {"none": 0, "separate": 2, "common": 1}[sentinels]
+        self.second = second
+        count = {"none": 0, "separate": 1 + second, "common": 1}[sentinels]
         self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None
 
     def forward(
@@ -161,15 +166,18 @@ class Coattention(nn.Module):
     ) -> Tensor:
         if self.projection is not None:
             question = self.projection(question).tanh()
-        words = slice(None)
         if self.sentinels is not None:
-            words = slice(1, None) if self.place == "before" else slice(-1)
-            passage, passage_mask = self._beside(self.sentinels[0], passage, passage_mask)
+            if self.second:
+                passage, passage_mask = self._beside(self.sentinels[0], passage, passage_mask)
             question, question_mask = self._beside(self.sentinels[-1], question, question_mask)
         logits = torch.bmm(passage, question.transpose(1, 2))
-        back = torch.bmm(over_passage(logits, passage_mask).transpose(1, 2), passage)
-        forth = over_question(logits[:, words], question_mask)
-        return torch.bmm(forth, torch.cat([back, question], dim=2))
+        gathered = question
+        if self.second:
+            back = torch.bmm(over_passage(logits, passage_mask).transpose(1, 2), passage)
+            gathered = torch.cat([back, question], dim=2)
+            if self.sentinels is not None:
+                logits = logits[:, 1:] if self.place == "before" else logits[:, :-1]
+        return torch.bmm(over_question(logits, question_mask), gathered)
 
     def _beside(self, sentinel: Tensor, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The text with its sentinel, one place longer. After the padding is after the text."""
@@ -222,6 +230,34 @@ class AdditiveAttention(nn.Module):
 
     def _gather(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
         return torch.bmm(over_question(self.logits(words, query), mask), words)
+
+
+@torch.no_grad()
+def alike(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
+    """Weights of an additive attention, `query` with a bias, for which alike vectors meet.
+
+    Both maps are the same with opposite signs, so that each hidden feature begins as a difference
+    z. Hidden features are paired: `tanh(z + 1) - tanh(z - 1)` is largest where z is zero. As random
+    maps they hold no product, and learning to compare takes epochs (docs/results/readers.md).
+    """
+    pairs = v.in_features // 2
+    nn.init.zeros_(v.weight)
+    nn.init.orthogonal_(query.weight[:pairs], _STEEP)
+    query.weight[pairs : 2 * pairs] = query.weight[:pairs]
+    words.weight.copy_(-query.weight)
+    query.bias.copy_(torch.ones_like(query.bias))
+    query.bias[pairs:] = -1
+    v.weight[:, :pairs], v.weight[:, pairs : 2 * pairs] = _SHARE, -_SHARE
+
+
+@torch.no_grad()
+def pointed(v: nn.Linear) -> None:
+    """Begin the `v` of a pointer's `v . tanh(...)` with 1 and -1.
+
+    With less, logits that tell words apart ask for a tanh that is saturated, where start and end,
+    which differ in the pointer's state alone, do not come apart any more.
+    """
+    v.weight.copy_(torch.randn_like(v.weight).sign())
 
 
 class Gate(nn.Module):

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import Fusion, Gate, over_question
+from fabir.layers.fusion import Fusion, Gate, alike, over_question
 from fabir.layers.recurrent import reorder, reversed_order
 
 
@@ -37,8 +37,9 @@ class RecurrentAttention(Fusion):
 class AttentiveGru(nn.Module):
     """One direction: `v_t = GRU(v_(t-1), gate([p_t; att(question, [p_t; v_(t-1)])]))`.
 
-    Its products are small and there are many: the steps are in float32, and learn by a gradient
-    written out here, which leaves all products with weights for one at the end (`_Steps`).
+    Its products are small and there are many: the steps are in the weights' precision, and learn
+    by a gradient written out here, which leaves all products with weights for one at the end
+    (`_Steps`).
 
     Shape:
         passage: [batch, passage, dim]
@@ -52,26 +53,22 @@ class AttentiveGru(nn.Module):
     def __init__(self, dim: int, hidden: int, gated: bool) -> None:
         super().__init__()
         self.words = nn.Linear(dim, hidden, bias=False)
-        self.passage = nn.Linear(dim, hidden, bias=False)
+        self.passage = nn.Linear(dim, hidden)
         self.state = nn.Linear(hidden, hidden, bias=False)
         self.v = nn.Linear(hidden, 1, bias=False)
         self.gate = Gate(2 * dim) if gated else None
         self.cell = nn.GRUCell(2 * dim, hidden)
+        alike(self.words, self.passage, self.v)
 
     def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
         if torch.compiler.is_compiling():
             raise RuntimeError("it attends word by word: a graph would take one length of passage")
-        return _Steps.apply(
-            passage,
-            question,
-            self.passage(passage),
-            self.words(question),
-            question_mask,
-            self.state.weight,
-            self.v.weight,
-            None if self.gate is None else self.gate.linear.weight,
-            *self.cell.parameters(),
-        )  # pyright: ignore[reportReturnType]
+        gate = None if self.gate is None else self.gate.linear.weight
+        attending, prepared = self.passage(passage), self.words(question)
+        texts = (text.to(self.v.weight) for text in (passage, question, attending, prepared))
+        weights = self.state.weight, self.v.weight, gate, *self.cell.parameters()
+        with torch.autocast(passage.device.type, enabled=False):
+            return _Steps.apply(*texts, question_mask, *weights)  # pyright: ignore
 
 
 class _Steps(torch.autograd.Function):
@@ -82,7 +79,6 @@ class _Steps(torch.autograd.Function):
     """
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(
         ctx: Any,
         passage: Tensor,
@@ -130,7 +126,6 @@ class _Steps(torch.autograd.Function):
         return states[1:].transpose(0, 1)
 
     @staticmethod
-    @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (question, attending, prepared, from_state, v, gate, w_in, w_state,
          read, gates, kept, states, weights) = ctx.saved_tensors  # fmt: skip

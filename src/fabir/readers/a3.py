@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, over_question
+from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, over_question, pointed
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
 
@@ -87,8 +87,8 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(dim, dim)
         draw = {"glorot": nn.init.xavier_normal_, "orthogonal": nn.init.orthogonal_}.get(start)
         if draw:
-            draw(self.inputs.weight)
-            draw(self.output.weight)
+            for weight in (*self.inputs.weight.chunk(3), self.output.weight):
+                draw(weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, dim = x.shape
@@ -120,6 +120,7 @@ class RecurrentCoattention(Fusion):
             sentinel_place=config.sentinel_place,
             sentinel_spread=config.sentinel_spread,
             project=self.kind != "stacked",
+            second=self.kind != "merged",
         )
         self.keep_passage = config.keep_passage
         self.layer = Bidirectional((2 + self.keep_passage) * dim, dim, config.cell)
@@ -138,7 +139,7 @@ class RecurrentCoattention(Fusion):
             itself = self.passage(passage, passage_mask)
             other = self.question(question, question_mask)
             weights = over_question(torch.bmm(itself, other.transpose(1, 2)), question_mask)
-            both = torch.cat([both[..., passage.shape[2] :], torch.bmm(weights, other)], dim=2)
+            both = torch.cat([both, torch.bmm(weights, other)], dim=2)
         if self.keep_passage:
             both = torch.cat([own, both], dim=2)
         return self.layer(both, passage_mask)
@@ -180,6 +181,7 @@ class AnswerPointer(nn.Module):
         self.state = nn.Linear(hidden, hidden)
         self.v = nn.Linear(hidden, 1, bias=False)
         self.step = nn.Linear(dim, hidden)
+        pointed(self.v)
 
     def forward(
         self,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.embedding import VocabularySizes
-from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, over_question
+from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, over_question, pointed
 from fabir.layers.recurrent import Bidirectional, Cell
 from fabir.layers.recurrent_attention import RecurrentAttention
 from fabir.readers.bidaf import Bidaf, BidafConfig
@@ -109,6 +109,7 @@ class QuestionPointer(nn.Module):
         self.pooling = AdditiveAttention(question, question, hidden)
         self.pointing = AdditiveAttention(dim, question, hidden)
         self.cell = nn.GRUCell(dim, question)
+        pointed(self.pointing.v)
 
     def forward(
         self,

@@ -1,0 +1,63 @@
+"""R-Net's self-attention and pointer against the equations, word by word."""
+
+import torch
+from torch import Tensor, nn
+
+from fabir.layers.fusion import AdditiveAttention
+from fabir.readers.rnet import QuestionPointer, SelfAttention
+
+DIM, HIDDEN = 6, 4
+LENGTHS = [5, 1]
+
+
+def passages() -> tuple[Tensor, Tensor]:
+    """With noise at the padding, and their mask."""
+    mask = torch.arange(7)[None, :, None] < torch.tensor(LENGTHS)[:, None, None]
+    return torch.randn(len(LENGTHS), 7, DIM), mask
+
+
+def logits(layer: AdditiveAttention, words: Tensor, query: Tensor) -> Tensor:
+    """Anderson 2019, eq. 3: [words]."""
+    together = [(layer.words(word) + layer.query(query)).tanh() for word in words]
+    return torch.cat([layer.v(each) for each in together])
+
+
+class Seen(nn.Module):
+    """In place of a recurrent layer: what it is given."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x
+
+
+def test_self_attention() -> None:
+    """Eq. 7, before its recurrent layer."""
+    layer = SelfAttention(DIM, HIDDEN, gated=True)
+    layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
+    x, mask = passages()
+    found = layer(x, mask)
+    for row, words in enumerate(LENGTHS):
+        text = x[row, :words]
+        for place, word in enumerate(text):
+            read = torch.cat([word, logits(layer.attention, text, word).softmax(0) @ text])
+            expected = (layer.gate.linear.weight @ read).sigmoid() * read  # pyright: ignore
+            torch.testing.assert_close(found[row, place], expected, atol=1e-5, rtol=0)
+
+
+def test_pointer() -> None:
+    """Two steps of one pointer, the first from the pooled question."""
+    layer = QuestionPointer(DIM, DIM, HIDDEN)
+    modelled, mask = passages()
+    question = torch.randn(len(LENGTHS), 7, DIM)
+    start, end = layer(modelled, modelled, question, mask, mask)
+    for row, words in enumerate(LENGTHS):
+        asked, text = question[row, :words], modelled[row, :words]
+        state = logits(layer.pooling, asked, layer.seed).softmax(0) @ asked
+        first = logits(layer.pointing, text, state)
+        torch.testing.assert_close(start[row, :words], first, atol=1e-5, rtol=0)
+        state = layer.cell(first.softmax(0) @ text, state)
+        second = logits(layer.pointing, text, state)
+        torch.testing.assert_close(end[row, :words], second, atol=1e-5, rtol=0)
+
+
+def test_the_pointer_begins_with_signs() -> None:
+    assert QuestionPointer(DIM, DIM, HIDDEN).pointing.v.weight.abs().tolist() == [[1.0] * HIDDEN]
