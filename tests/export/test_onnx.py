@@ -125,6 +125,7 @@ def test_it_answers_without_torch(folders: tuple[Path, Path], tmp_path: Path) ->
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
+    assert run.stdout.strip()
     assert run.stdout.strip() in PAIRS[0][1]
 
 

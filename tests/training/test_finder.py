@@ -87,6 +87,14 @@ def test_a_sweep_ends_when_the_loss_has_blown_up(
     assert len(sweep.losses) == (4 if end == 1000 else 3)
 
 
+def test_a_loss_that_is_no_number_at_first_is_refused(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "step", lambda rate: float("nan"))
+    with pytest.raises(InputError, match="the loss is nan at the first rate, 0.0001: begin lower"):
+        find_learning_rate(trainer, 1e-4, 10.0, steps=9)
+
+
 def test_the_smoothed_loss_is_a_mean_of_those_so_far(
     trainer: Trainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ def test_parameters_are_the_published_ones(name: str, published: int) -> None:
 
 def test_every_row_is_described() -> None:
     assert [part.name for part in describe_all()] == list(rows())
+    for prefix, count in {"rnet-": 6, "a3-": 9, "qanet": 4, "bidaf": 2, "fabir": 15}.items():
+        assert sum(name.startswith(prefix) for name in rows()) == count
 
 
 def test_parts_add_up() -> None:

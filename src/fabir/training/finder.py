@@ -50,7 +50,8 @@ def find_learning_rate(
     numbers are afterwards what they were before.
 
     Raises:
-        InputError: rates that do not rise from above 0, or fewer than 2 steps.
+        InputError: rates that do not rise from above 0, fewer than 2 steps, or a loss that is no
+            number from the first step on.
     """
     _check_range(lowest, highest, steps)
     rates, losses, smoothed = [], [], []
@@ -61,6 +62,8 @@ def find_learning_rate(
             loss = trainer.step(rate)
             mean = _MEMORY * mean + (1 - _MEMORY) * loss
             if not math.isfinite(mean):
+                if not rates:
+                    raise InputError(f"the loss is {loss} at the first rate, {rate:g}: begin lower")
                 break
             rates.append(rate)
             losses.append(loss)

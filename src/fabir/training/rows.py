@@ -43,7 +43,7 @@ def describe(name: str) -> list[Component]:
     if name not in rows():
         raise InputError(f"no configuration is called {name!r}: `fabir readers` lists them")
     run = rows()[name]
-    sizes = replace(PAPER, trained_words=1 + _SEEN[run.vocabulary.word_count])
+    sizes = replace(PAPER, trained_words=1 + _SEEN.get(run.vocabulary.word_count, 0))
     if run.reader in _WIDE:
         sizes = replace(sizes, word_dim=300)
     elif name in ("fabir-modern", "fabir-fast"):
