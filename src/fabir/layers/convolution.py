@@ -43,7 +43,7 @@ class Convolution(nn.Conv1d):
         # Of exactly 16 features alone and 15 words oneDNN (torch 2.13) never returns in bfloat16.
         exact = self.groups == 16 and x.device.type == "cpu"
         if exact:
-            image = image.float()
+            image = image.to(weight.dtype)
         with torch.autocast(x.device.type, enabled=False) if exact else nullcontext():
             convolved = F.conv2d(image, weight, self.bias, padding=padding, groups=self.groups)
         return convolved.squeeze(2).transpose(1, 2)
