@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from fabir.layers.convolution import neighbourhoods
 from fabir.layers.dropout import Dropout
+from fabir.layers.masking import mask_bias
 
 _SHARPNESS = 2.0  # of cross-attention that starts alike
 
@@ -108,7 +109,7 @@ class AttentionWeights(nn.Module):
             pairs = zip(query.split(dim_head, dim=2), mixed[0].split(dim_head, dim=2), strict=True)
         else:
             pairs = zip([query] * self.heads, mixed, strict=True)
-        bias = _mask_bias(key_mask, query.dtype)
+        bias = mask_bias(key_mask, query.dtype)
         maps = (torch.baddbmm(bias, q, k.transpose(1, 2)).softmax(dim=2) for q, k in pairs)
         return [self.dropout(weights) for weights in maps]
 
@@ -228,11 +229,11 @@ class CrossAttention(nn.Module):
         parts = self.heads, folded.shape[2]
         folded = folded.flatten(1, 2)
         if offset is None:
-            bias = _mask_bias(query_mask, queries.dtype)
+            bias = mask_bias(query_mask, queries.dtype)
             logits = torch.baddbmm(bias, folded, queries.transpose(1, 2))
             weights = logits.softmax(dim=2).unflatten(1, parts)
         else:
-            bias = offset.to(queries.dtype) + _mask_bias(key_mask, queries.dtype)
+            bias = offset.to(queries.dtype) + mask_bias(key_mask, queries.dtype)
             logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
             weights = logits.unflatten(2, parts).softmax(dim=3).permute(0, 2, 3, 1)
         if self.capped:
@@ -265,8 +266,3 @@ def _check(dim: int, heads: int, width: int = 0) -> None:
         raise ValueError(f"{heads} heads do not divide {dim} features")
     if width and width % 2 == 0:
         raise ValueError(f"the convolution in attention needs an odd width, got {width}")
-
-
-def _mask_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """[batch, length, 1] as [batch, 1, length] to add to logits."""
-    return (mask.transpose(1, 2).to(dtype) - 1) * 1e4

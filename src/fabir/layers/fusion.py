@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from fabir.layers.dropout import Dropout
+from fabir.layers.masking import mask_bias, masked_softmax
 
 _CELLS = 1 << 23  # numbers of one part of an additive attention
 _STEEP, _SHARE = 3.0, 0.7  # of additive attention at the start, for states of recurrent cells
-_FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every precision
 
 
 class Trilinear(nn.Module):
@@ -45,16 +45,9 @@ class Trilinear(nn.Module):
         return product + self.passage(passage) + self.question(question).transpose(1, 2)
 
 
-def over_question(logits: Tensor, question_mask: Tensor) -> Tensor:
-    """Each passage word's weights over the question: softmax along the rows of a map."""
-    bias = (question_mask.transpose(1, 2).to(logits.dtype) - 1) * _FAR
-    return (logits + bias).softmax(dim=2)
-
-
 def over_passage(logits: Tensor, passage_mask: Tensor) -> Tensor:
     """Each question word's weights over the passage: softmax along the columns of a map."""
-    bias = (passage_mask.to(logits.dtype) - 1) * _FAR
-    return (logits + bias).softmax(dim=1)
+    return (logits + mask_bias(passage_mask, logits.dtype).transpose(1, 2)).softmax(dim=1)
 
 
 class Fusion(nn.Module):
@@ -104,9 +97,9 @@ class AttentionFlow(Fusion):
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
         logits = self.similarity(self.dropout(passage), self.dropout(question))
-        forth = over_question(logits, question_mask)
+        forth = masked_softmax(logits, question_mask)
         if self.backwards == "strongest":
-            bias = (question_mask.transpose(1, 2).to(logits.dtype) - 1) * _FAR
+            bias = mask_bias(question_mask, logits.dtype)
             strongest = (logits + bias).amax(dim=2, keepdim=True)
             back = over_passage(strongest, passage_mask)
             gathered = torch.bmm(back.transpose(1, 2), passage)
@@ -177,7 +170,7 @@ class Coattention(nn.Module):
             gathered = torch.cat([back, question], dim=2)
             if self.sentinels is not None:
                 logits = logits[:, 1:] if self.place == "before" else logits[:, :-1]
-        return torch.bmm(over_question(logits, question_mask), gathered)
+        return torch.bmm(masked_softmax(logits, question_mask), gathered)
 
     def _beside(self, sentinel: Tensor, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The text with its sentinel, one place longer. After the padding is after the text."""
@@ -229,7 +222,7 @@ class AdditiveAttention(nn.Module):
         return torch.cat(gathered, dim=1)
 
     def _gather(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
-        return torch.bmm(over_question(self.logits(words, query), mask), words)
+        return torch.bmm(masked_softmax(self.logits(words, query), mask), words)
 
 
 @torch.no_grad()

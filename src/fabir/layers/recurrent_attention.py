@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import Fusion, Gate, alike, over_question
+from fabir.layers.fusion import Fusion, Gate, alike
+from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import reorder, reversed_order
 
 
@@ -107,7 +108,7 @@ class _Steps(torch.autograd.Function):
             state = states[t]
             together = prepared + torch.addmm(queries[t], state, from_state.T)[:, None]
             logits = (together.tanh_() @ v[0])[:, None]
-            weights[t] = over_question(logits, question_mask)[:, 0]
+            weights[t] = masked_softmax(logits, question_mask)[:, 0]
             read[t, :, dim:] = torch.bmm(weights[t, :, None], question)[:, 0]
             given = read[t]
             if gate is not None:

@@ -9,7 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, over_question, pointed
+from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
+from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
 
@@ -94,7 +95,7 @@ class SelfAttention(nn.Module):
         batch, length, dim = x.shape
         parts = self.inputs(x).relu().view(batch, length, 3, self.heads, dim // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        bias = (mask.view(batch, 1, 1, length).to(query.dtype) - 1) * 1e4
+        bias = mask_bias(mask, query.dtype)[:, None]
         attended = nn.functional.scaled_dot_product_attention(query, key, value, bias)
         return self.output(attended.transpose(1, 2).flatten(2)).relu()
 
@@ -138,7 +139,7 @@ class RecurrentCoattention(Fusion):
         if self.kind == "merged":
             itself = self.passage(passage, passage_mask)
             other = self.question(question, question_mask)
-            weights = over_question(torch.bmm(itself, other.transpose(1, 2)), question_mask)
+            weights = masked_softmax(torch.bmm(itself, other.transpose(1, 2)), question_mask)
             both = torch.cat([both, torch.bmm(weights, other)], dim=2)
         if self.keep_passage:
             both = torch.cat([own, both], dim=2)
@@ -196,7 +197,7 @@ class AnswerPointer(nn.Module):
         words = self.words(passage)
         state = words.new_zeros(words.shape[0], 1, words.shape[2])
         start = self._point(words, state)
-        weights = over_question(start.transpose(1, 2), passage_mask)
+        weights = masked_softmax(start.transpose(1, 2), passage_mask)
         # The paper's RNN cell: of its first state, zero, nothing is left to multiply.
         state = self.step(torch.bmm(weights, passage)).tanh()
         return start.squeeze(2), self._point(words, state).squeeze(2)

@@ -14,6 +14,7 @@ from fabir.data.batches import Batch
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.fusion import AttentionFlow, Fusion
+from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
 
@@ -133,7 +134,7 @@ class RecurrentOutput(nn.Module):
         start = self.start(self.dropout(torch.cat([attended, modelled], dim=2)))
         last = modelled
         if self.reads_start:
-            weights = torch.where(passage_mask, start.float(), -1e30).softmax(dim=1)
+            weights = masked_softmax(start.float().transpose(1, 2), passage_mask).transpose(1, 2)
             chosen = (weights * modelled).sum(dim=1, keepdim=True).to(modelled.dtype)
             last = [attended, modelled, chosen.expand_as(modelled), modelled * chosen]
             last = torch.cat(last, dim=2)

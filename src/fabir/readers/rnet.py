@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.embedding import VocabularySizes
-from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, over_question, pointed
+from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointed
+from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional, Cell
 from fabir.layers.recurrent_attention import RecurrentAttention
 from fabir.readers.bidaf import Bidaf, BidafConfig
@@ -123,7 +124,7 @@ class QuestionPointer(nn.Module):
         seed = self.seed.to(question.dtype).expand(question.shape[0], 1, -1)
         state = self.pooling(question, seed, question_mask)
         start = self.pointing.logits(modelled, state)
-        chosen = torch.bmm(over_question(start, passage_mask), modelled)
+        chosen = torch.bmm(masked_softmax(start, passage_mask), modelled)
         state = self.cell(chosen.squeeze(1), state.squeeze(1))
         end = self.pointing.logits(modelled, state[:, None])
         return start.squeeze(1), end.squeeze(1)
