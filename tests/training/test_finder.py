@@ -91,9 +91,7 @@ def test_a_loss_that_is_no_number_at_first_is_refused(
     trainer: Trainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trainer, "step", lambda rate: float("nan"))
-    with pytest.raises(
-        InputError, match=r"nan at the first rate, 0\.0001: begin lower"
-    ):
+    with pytest.raises(InputError, match=r"nan at the first rate, 0\.0001: begin lower"):
         find_learning_rate(trainer, 1e-4, 10.0, steps=9)
 
 
