@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's, apart for colour-blind readers; markers and lines tell them apart in grey.
 COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 MARKERS = "o", "s", "^", "D", "v", "P", "X"
-LINES = "-", "--", "-.", ":"  # as many as no other divides: 28 runs before two are drawn alike
+LINES = "-", "--", "-.", ":"  # with 7 colours 28 runs before two look alike
 
 
 def new_figure(width: float, height: float) -> Figure:

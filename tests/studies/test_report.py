@@ -55,10 +55,10 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
         "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 1,385,198 | 50 | 1,200 |",
     ]
     assert "Budget: at least 10,000 questions to train on, epochs 6." in text
-    assert "Changes: clip 3 for b; heads 5, clip 3 for a." in text
+    assert "Changed from the rows' configurations: clip 3 for b; heads 5, clip 3 for a." in text
     assert "Run on 2 cores of x86_64, torch 2, fabir 1; 2026-01-01 to 2026-01-03; seed 0.\n" in text
     nothing = render(RESULTS | {"rows": {}})
-    assert "Changes" not in nothing
+    assert "Changed" not in nothing
     assert "Run on" not in nothing
     assert text.endswith("Not run yet: c.\n")
     assert render(RESULTS) == text

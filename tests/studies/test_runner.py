@@ -68,7 +68,7 @@ def test_the_report_has_ours_beside_the_papers(done: Path) -> None:
     assert page.startswith("# Tiny: budget one\n")
     f1 = results["rows"]["plain"][0]["f1"]
     assert f"| plain | {f1:.2f} | 50.0 | {f1 - 50:+.2f} |" in page
-    assert "Changes: model_dim 32 for wide." in page
+    assert "Changed from the rows' configurations: model_dim 32 for wide." in page
     assert "not run yet" not in page.lower()
 
 
@@ -129,3 +129,14 @@ def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, d
     rows = study.rows[0], replace(study.rows[1], network={"model_dim": 16})
     with pytest.raises(InputError, match="another network for wide: name another folder"):
         reproduce(replace(study, rows=rows), "one", data(files), done)
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"rows": {"plain": [{"f1": 1.0}]}}'])
+def test_what_is_no_result_is_refused(
+    study: Study, files: Files, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(InputError, match="not of a study, or of an older fabir"):
+        reproduce(study, "one", data(files), tmp_path)
+    with pytest.raises(InputError, match="not of a study, or of an older fabir"):
+        report(study, tmp_path)

@@ -13,6 +13,7 @@ from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
+from fabir.training.checkpoint import load_checkpoint, save_checkpoint
 from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)
@@ -134,6 +135,15 @@ def test_as_many_rows_as_there_are_can_be_resumed(files: Files, tmp_path: Path) 
     config = run_config(epochs=1, word_rows=100_000)
     train_tiny(files, tmp_path, config)
     train_tiny(files, tmp_path, config, resume=True)
+
+
+def test_a_checkpoint_of_other_weights_is_refused(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path, CONFIG)
+    progress, groups = load_checkpoint(tmp_path)
+    groups["network"].popitem()
+    save_checkpoint(tmp_path, progress, groups)
+    with pytest.raises(InputError, match="was trained with other weights, perhaps by an older"):
+        train_tiny(files, tmp_path, CONFIG, resume=True)
 
 
 def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(

@@ -157,7 +157,7 @@ def _exceptions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
     if not rows:
         return []
     parts = (f"{values} for {', '.join(names)}" for values, names in rows.items())
-    return [f"Changes: {'; '.join(parts)}.", ""]
+    return [f"Changed from the rows' configurations: {'; '.join(parts)}.", ""]
 
 
 def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:

@@ -96,7 +96,7 @@ def report(study: Study, output: Path) -> Path:
     Raises:
         InputError: no results there, or another study's.
     """
-    known = read_json(output / RESULTS)
+    known = _known(output)
     _check(known, {"title": study.title}, output)
     _write({**known, **_described(study)}, output)
     return output / REPORT
@@ -137,7 +137,7 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
     path = output / RESULTS
     if not path.exists():
         return {**described, "rows": {}}
-    known = read_json(path)
+    known = _known(output)
     _check(known, {key: described[key] for key in ("title", "budget", "data")}, output)
     for name, settings in _settings(study, budget).items():
         for run in known["rows"].get(name, []):
@@ -145,11 +145,22 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
     return {**known, **described}
 
 
+def _known(output: Path) -> dict[str, Any]:
+    known = read_json(output / RESULTS)
+    try:
+        if all("f1" in run["conditions"] | run for runs in known["rows"].values() for run in runs):
+            return known
+    except (AttributeError, KeyError, TypeError):
+        pass
+    raise InputError(
+        f"{output / RESULTS} is not of a study, or of an older fabir: name another folder"
+    )
+
+
 def _check(known: dict[str, Any], wanted: dict[str, Any], output: Path, where: str = "") -> None:
     for key, value in wanted.items():
-        if known[key] != value:
-            line = f"{output} was made with another {key}{where}: name another folder"
-            raise InputError(line)
+        if known.get(key) != value:
+            raise InputError(f"{output} was made with another {key}{where}: name another folder")
 
 
 def _bare(path: Path | str) -> str:

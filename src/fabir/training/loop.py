@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from fabir.answer.files import no_answer_probabilities, predictions
 from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset
+from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout
@@ -277,7 +278,13 @@ class Trainer:
     def _resume(self, settings: str) -> None:
         self.progress, groups = load_checkpoint(self.output)
         self.progress.settings = settings
-        self.reader.network.load_state_dict(groups.pop("network"))
+        try:
+            self.reader.network.load_state_dict(groups.pop("network"))
+        except RuntimeError as error:
+            raise InputError(
+                f"{self.output} was trained with other weights, perhaps by an older fabir: "
+                "train into another folder"
+            ) from error
         for name, value in groups.pop("average", {}).items():
             self.average[name].copy_(value)
         remember(self.optimisers, self.reader.network, groups, self.progress.step)
