@@ -25,10 +25,9 @@ from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
 from fabir.text.vocabulary import Forms
 from fabir.training.config import TrainingConfig
-from fabir.training.configuration import SHIPPED, load_config
 from fabir.training.examples import usable_examples
 from fabir.training.teacher import taught_by
-from factories import EXAMPLES, small_config, small_reader
+from factories import EXAMPLES, small_reader
 from tiny import dataset, write_files
 
 pytestmark = pytest.mark.slow
@@ -70,13 +69,6 @@ def test_answers_are_those_of_the_reader_it_came_from(
         found = after.answer(*pair, top_k=3)
         assert [(a.start, a.end) for a in found] == [(a.start, a.end) for a in expected]
         assert [a.score for a in found] == pytest.approx([a.score for a in expected], rel=1e-3)
-
-
-def test_a_recurrent_reader_has_the_same_logits(tmp_path: Path) -> None:
-    run = load_config(SHIPPED / "a3-charemb-triselfatt-condoutput.yaml")
-    small_reader(run.reader, small_config(run.network)).save(tmp_path / "reader")
-    report = export(tmp_path / "reader", tmp_path / "exported")
-    assert report["largest_logit_difference"] < 1e-5
 
 
 def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
