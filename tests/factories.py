@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.data.batches import Batch, collate
@@ -79,6 +79,27 @@ def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch[Tensor]:
     passages = [forms.number(tokenise(passage).words) for passage in distinct]
     rows = [distinct.index(passage) for _, passage in pairs]
     return collate(forms, passages, questions, rows).tensors()
+
+
+def padded_texts(
+    lengths: list[tuple[int, int]], dim: int, longest: tuple[int, int] | None = None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Vectors of passages and questions of these lengths with noise at the padding, and their
+    masks; one place longer than the longest if that is not said."""
+    torch.manual_seed(0)
+    masks = []
+    for side, words in enumerate(zip(*lengths, strict=True)):
+        places = torch.arange(longest[side] if longest else max(words) + 1)
+        masks.append(places[None, :, None] < torch.tensor(words)[:, None, None])
+    passage, question = (torch.randn(*mask.shape[:2], dim) for mask in masks)
+    return passage, question, masks[0], masks[1]
+
+
+class Seen(nn.Module):
+    """In place of a recurrent layer: what it is given."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x
 
 
 def reading(text: str, score: float, no_answer: float = 0.0) -> Reading:

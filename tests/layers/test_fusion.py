@@ -6,6 +6,7 @@ from torch import Tensor
 
 from fabir.layers import fusion
 from fabir.layers.fusion import AdditiveAttention, AttentionFlow, Coattention, Gate
+from factories import padded_texts
 
 LENGTHS = [(5, 3), (4, 2), (1, 1)]  # of passage and question
 DIM = 6
@@ -14,14 +15,7 @@ DIM = 6
 @pytest.fixture
 def texts() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Padded passages and questions with noise at the padding, and their masks."""
-    torch.manual_seed(0)
-    masks = [
-        torch.arange(max(row[side] for row in LENGTHS) + 1)[None, :, None]
-        < torch.tensor([row[side] for row in LENGTHS])[:, None, None]
-        for side in (0, 1)
-    ]
-    passage, question = (torch.randn(len(LENGTHS), mask.shape[1], DIM) for mask in masks)
-    return passage, question, masks[0], masks[1]
+    return padded_texts(LENGTHS, DIM)
 
 
 def weighted(weights: Tensor, vectors: list[Tensor]) -> Tensor:

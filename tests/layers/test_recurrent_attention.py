@@ -7,21 +7,10 @@ import torch
 from torch import Tensor
 
 from fabir.layers.recurrent_attention import AttentiveGru, RecurrentAttention, _Steps
+from factories import padded_texts
 
 DIM, HIDDEN = 4, 3
 LENGTHS = [(5, 3), (4, 2), (1, 1)]  # of passage and question
-
-
-def texts(longest: tuple[int, int] = (6, 4)) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Passages and questions with noise at the padding, and their masks."""
-    torch.manual_seed(0)
-    masks = [
-        torch.arange(longest[side])[None, :, None]
-        < torch.tensor([row[side] for row in LENGTHS])[:, None, None]
-        for side in (0, 1)
-    ]
-    passage, question = (torch.randn(len(LENGTHS), mask.shape[1], DIM) for mask in masks)
-    return passage, question, masks[0], masks[1]
 
 
 def one_way(layer: AttentiveGru, passage: list[Tensor], question: Tensor) -> list[Tensor]:
@@ -41,7 +30,7 @@ def one_way(layer: AttentiveGru, passage: list[Tensor], question: Tensor) -> lis
 @pytest.mark.parametrize("gated", [True, False])
 def test_values(gated: bool) -> None:
     layer = RecurrentAttention(DIM, HIDDEN, gated)
-    passage, question, passage_mask, question_mask = texts()
+    passage, question, passage_mask, question_mask = padded_texts(LENGTHS, DIM)
     result = layer(passage, question, passage_mask, question_mask)
     assert result.shape == (len(LENGTHS), passage.shape[1], layer.size)
     for row, (words, asked) in enumerate(LENGTHS):
@@ -56,7 +45,7 @@ def test_values(gated: bool) -> None:
 @pytest.mark.parametrize("gated", [True, False])
 def test_gradient(gated: bool) -> None:
     layer = AttentiveGru(DIM, HIDDEN, gated).double()
-    passage, question, _, mask = texts((3, 3))
+    passage, question, _, mask = padded_texts(LENGTHS, DIM, (3, 3))
     names = [name for name, _ in layer.named_parameters()]
     inputs = [passage.double(), question.double(), *(p.detach() for p in layer.parameters())]
 
@@ -81,7 +70,7 @@ def test_steps_are_in_the_weights_precision_under_autocast(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     layer = RecurrentAttention(DIM, HIDDEN, gated=True)
-    passage, question, passage_mask, question_mask = texts()
+    passage, question, passage_mask, question_mask = padded_texts(LENGTHS, DIM)
     apply = _Steps.apply
 
     def seen(*given: Any) -> Any:

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from fabir.readers.a3 import (
     A3Config,
@@ -13,20 +13,10 @@ from fabir.readers.a3 import (
     SelfAttention,
     TrilinearSelfAttention,
 )
+from factories import Seen, padded_texts
 
 DIM, HEADS = 8, 2
 LENGTHS = [(5, 3), (1, 1)]  # of passage and question
-
-
-def texts(longest: tuple[int, int] = (6, 4)) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Passages and questions with noise at the padding, and their masks."""
-    masks = [
-        torch.arange(longest[side])[None, :, None]
-        < torch.tensor([row[side] for row in LENGTHS])[:, None, None]
-        for side in (0, 1)
-    ]
-    passage, question = (torch.randn(len(LENGTHS), mask.shape[1], DIM) for mask in masks)
-    return passage, question, masks[0], masks[1]
 
 
 def self_attended(layer: SelfAttention, words: Tensor) -> Tensor:
@@ -50,7 +40,7 @@ def near(found: Tensor, expected: Tensor) -> None:
 
 def test_self_attention() -> None:
     layer = SelfAttention(DIM, HEADS, "glorot")
-    passage, _, mask, _ = texts()
+    passage, _, mask, _ = padded_texts(LENGTHS, DIM)
     for row, (words, _) in enumerate(LENGTHS):
         near(layer(passage, mask)[row, :words], self_attended(layer, passage[row, :words]))
 
@@ -61,13 +51,6 @@ def test_orthogonal_maps_keep_angles() -> None:
         near(weight @ weight.T, torch.eye(DIM))
 
 
-class Seen(nn.Module):
-    """In place of a recurrent layer: what it is given."""
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return x
-
-
 @pytest.mark.parametrize("kind", ["stacked", "merged"])
 @pytest.mark.parametrize("sentinels", ["none", "separate"])
 def test_coattention_with_self_attention(
@@ -75,7 +58,7 @@ def test_coattention_with_self_attention(
 ) -> None:
     layer = RecurrentCoattention(DIM, A3Config(attention=kind, heads=HEADS, sentinels=sentinels))
     layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
-    passages, questions, *masks = texts()
+    passages, questions, *masks = padded_texts(LENGTHS, DIM)
     found = layer(passages, questions, *masks)
     inner = layer.coattention
     for row, (words, asked) in enumerate(LENGTHS):
@@ -108,7 +91,7 @@ def test_coattention_with_self_attention(
 
 def test_trilinear_self_attention() -> None:
     layer = TrilinearSelfAttention(DIM, A3Config(heads=HEADS))
-    passages, questions, *masks = texts()
+    passages, questions, *masks = padded_texts(LENGTHS, DIM)
     found = layer(passages, questions, *masks)
     similarity = layer.flow.similarity
     w = torch.cat([similarity.passage.weight[0], similarity.question.weight[0], similarity.both])
@@ -131,7 +114,7 @@ def test_trilinear_self_attention() -> None:
 def test_answer_pointer() -> None:
     """Section 3.4: the end's state is made from the passage as the start weighs it."""
     layer = AnswerPointer(2 * DIM, 5)
-    passage, _, mask, question_mask = texts()
+    passage, _, mask, question_mask = padded_texts(LENGTHS, DIM)
     attended, modelled = passage, passage.flip(2)
     start, end = layer(attended, modelled, passage, mask, question_mask)
     for row, (words, _) in enumerate(LENGTHS):

@@ -1,19 +1,14 @@
 """R-Net's self-attention and pointer against the equations, word by word."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from fabir.layers.fusion import AdditiveAttention
 from fabir.readers.rnet import QuestionPointer, SelfAttention
+from factories import Seen, padded_texts
 
 DIM, HIDDEN = 6, 4
-LENGTHS = [5, 1]
-
-
-def passages() -> tuple[Tensor, Tensor]:
-    """With noise at the padding, and their mask."""
-    mask = torch.arange(7)[None, :, None] < torch.tensor(LENGTHS)[:, None, None]
-    return torch.randn(len(LENGTHS), 7, DIM), mask
+LENGTHS = [(5, 3), (1, 1)]  # of passage and question
 
 
 def logits(layer: AdditiveAttention, words: Tensor, query: Tensor) -> Tensor:
@@ -22,20 +17,13 @@ def logits(layer: AdditiveAttention, words: Tensor, query: Tensor) -> Tensor:
     return torch.cat([layer.v(each) for each in together])
 
 
-class Seen(nn.Module):
-    """In place of a recurrent layer: what it is given."""
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return x
-
-
 def test_self_attention() -> None:
     """Eq. 7, before its recurrent layer."""
     layer = SelfAttention(DIM, HIDDEN, gated=True)
     layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
-    x, mask = passages()
+    x, _, mask, _ = padded_texts(LENGTHS, DIM)
     found = layer(x, mask)
-    for row, words in enumerate(LENGTHS):
+    for row, (words, _) in enumerate(LENGTHS):
         text = x[row, :words]
         for place, word in enumerate(text):
             read = torch.cat([word, logits(layer.attention, text, word).softmax(0) @ text])
@@ -46,11 +34,10 @@ def test_self_attention() -> None:
 def test_pointer() -> None:
     """Two steps of one pointer, the first from the pooled question."""
     layer = QuestionPointer(DIM, DIM, HIDDEN)
-    modelled, mask = passages()
-    question = torch.randn(len(LENGTHS), 7, DIM)
-    start, end = layer(modelled, modelled, question, mask, mask)
-    for row, words in enumerate(LENGTHS):
-        asked, text = question[row, :words], modelled[row, :words]
+    modelled, question, mask, question_mask = padded_texts(LENGTHS, DIM)
+    start, end = layer(modelled, modelled, question, mask, question_mask)
+    for row, (words, count) in enumerate(LENGTHS):
+        asked, text = question[row, :count], modelled[row, :words]
         state = logits(layer.pooling, asked, layer.seed).softmax(0) @ asked
         first = logits(layer.pointing, text, state)
         torch.testing.assert_close(start[row, :words], first, atol=1e-5, rtol=0)

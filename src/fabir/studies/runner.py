@@ -148,7 +148,8 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
 def _known(output: Path) -> dict[str, Any]:
     known = read_json(output / RESULTS)
     try:
-        if all("f1" in run["conditions"] | run for runs in known["rows"].values() for run in runs):
+        runs = [run for runs in known["rows"].values() for run in runs]
+        if all(run.keys() >= {"f1", "conditions"} for run in runs):
             return known
     except (AttributeError, KeyError, TypeError):
         pass
