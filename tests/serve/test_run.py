@@ -117,8 +117,9 @@ def test_what_was_asked_before_it_stops_is_answered(how: signal.Signals) -> None
         ]
         for each in asking:
             each.start()
-        while "fabir_waiting_characters 0.0" in httpx.get(f"{service.url}/metrics").text:
-            assert all(each.is_alive() for each in asking), "all is answered: ask for more"
+        all_arrived = 'fabir_requests_in_progress{path="/answer"} 3.0'
+        while all_arrived not in httpx.get(f"{service.url}/metrics").text:
+            assert all(each.is_alive() for each in asking), "one is answered: ask for more"
             time.sleep(0.01)
         service.process.send_signal(how)
         for each in asking:

@@ -46,6 +46,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         status, began = 500, time.perf_counter()
+        path = scope["path"] if scope["path"] in self.paths else "other"
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -56,9 +57,9 @@ class Guard:
 
         app: App = self.app if self._expected(scope) else _STRANGE_HOST
         try:
-            await app(scope, _limited(receive), noted)
+            with self.metrics.in_progress.labels(path).track_inprogress():
+                await app(scope, _limited(receive), noted)
         finally:
-            path = scope["path"] if scope["path"] in self.paths else "other"
             self.metrics.requests.labels(path, status).inc()
             self.metrics.seconds.labels(path).observe(time.perf_counter() - began)
 

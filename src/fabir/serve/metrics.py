@@ -20,6 +20,12 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.requests = Counter("fabir_requests", "Requests", ["path", "status"], registry=registry)
+        self.in_progress = Gauge(
+            "fabir_requests_in_progress",
+            "Requests that are being answered",
+            ["path"],
+            registry=registry,
+        )
         self.seconds = Histogram(
             "fabir_request_seconds",
             "From the arrival of a request to the end of its response",
