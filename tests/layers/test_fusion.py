@@ -49,22 +49,26 @@ def test_attention_flow(texts: tuple[Tensor, ...], backwards: str) -> None:
 @pytest.mark.parametrize("sentinels", ["none", "separate", "common"])
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("project", [True, False])
-def test_coattention(texts: tuple[Tensor, ...], sentinels: str, place: str, project: bool) -> None:
+@pytest.mark.parametrize("second", [True, False])
+def test_coattention(
+    texts: tuple[Tensor, ...], sentinels: str, place: str, project: bool, second: bool
+) -> None:
     layer = Coattention(
         DIM,
         sentinels=sentinels,  # pyright: ignore[reportArgumentType]
         sentinel_place=place,  # pyright: ignore[reportArgumentType]
         project=project,
+        second=second,
     )
     result = layer(*texts)
-    assert result.shape == (len(LENGTHS), texts[0].shape[1], 2 * DIM)
+    assert result.shape == (len(LENGTHS), texts[0].shape[1], (1 + second) * DIM)
     for row, (words, asked) in enumerate(LENGTHS):
         passage, question = list(texts[0][row, :words]), list(texts[1][row, :asked])
         if layer.projection is not None:
             question = [layer.projection(q).tanh() for q in question]
         own = passage
         if layer.sentinels is not None:
-            assert len(layer.sentinels) == (1 if sentinels == "common" else 2)
+            assert len(layer.sentinels) == (1 if sentinels == "common" else 1 + second)
             passage = [*passage, layer.sentinels[0]]
             question = [*question, layer.sentinels[-1]]
         read = [
@@ -72,7 +76,8 @@ def test_coattention(texts: tuple[Tensor, ...], sentinels: str, place: str, proj
         ]
         for position, p in enumerate(own):
             weights = torch.stack([p @ q for q in question]).softmax(0)
-            expected = torch.cat([weighted(weights, read), weighted(weights, question)])
+            levels = [weighted(weights, read)] * second + [weighted(weights, question)]
+            expected = torch.cat(levels)
             torch.testing.assert_close(result[row, position], expected, atol=1e-5, rtol=0)
 
 

@@ -57,8 +57,9 @@ def test_refuses_another_cell() -> None:
 
 
 @pytest.mark.slow
-def test_exports_for_every_length(tmp_path: Path) -> None:
-    brick = Bidirectional(6, 5, "lstm").eval()
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_exports_for_every_length(tmp_path: Path, cell: Cell) -> None:
+    brick = Bidirectional(6, 5, cell).eval()
     sizes = {0: torch.export.Dim("batch", min=2), 1: torch.export.Dim("length", min=2)}
     inputs = torch.randn(3, 7, 6), mask_of([7, 4, 1])
     with torch.no_grad():

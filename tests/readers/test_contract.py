@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fabir.layers.dropout import enable_dropout
 from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
 from fabir.reader import Reader
 from fabir.readers import READERS
@@ -111,7 +112,34 @@ def test_reads_and_learns_under_bfloat16(reader: Reader) -> None:
     for rough, exact in zip(logits, read(reader, *PAIRS), strict=True):
         torch.testing.assert_close(rough, exact, atol=0.1, rtol=0.1)
     parameters = list(reader.network.parameters())
-    assert all(g.isfinite().all() for g in torch.autograd.grad(loss_of(logits), parameters))
+    exact = loss_of(reader.network(batch_of(reader.vocabulary, *PAIRS)))
+    rough, exact = (
+        torch.cat([part.flatten() for part in torch.autograd.grad(loss, parameters)])
+        for loss in (loss_of(logits), exact)
+    )
+    assert F.cosine_similarity(rough, exact, dim=0) > 0.95
+
+
+def test_trains_with_dropout_alike_from_one_seed(reader: Reader) -> None:
+    twin = small_reader(reader.name, reader.config)
+    twin.network.train()
+    batch = batch_of(twin.vocabulary, *PAIRS)
+    found = []
+    for seed in 1, 1, 2:
+        torch.manual_seed(seed)
+        twin.network.zero_grad()
+        logits = twin.network(batch)
+        loss_of(logits).backward()
+        assert all(
+            parameter.grad is not None and parameter.grad.isfinite().all()
+            for parameter in twin.network.parameters()
+        )
+        found.append(logits.start)
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+    enable_dropout(twin.network, False)
+    for trained, exact in zip(twin.network(batch), read(reader, *PAIRS), strict=True):
+        torch.testing.assert_close(trained, exact, atol=1e-4, rtol=0)
 
 
 def test_learns_four_examples_by_heart(reader: Reader) -> None:

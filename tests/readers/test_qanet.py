@@ -1,4 +1,6 @@
-"""QANet's blocks against PyTorch's own layers, and its stochastic depth."""
+"""QANet's blocks against PyTorch's own layers, how they are joined, and its stochastic depth."""
+
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +10,9 @@ from fabir.data.batches import Batch
 from fabir.layers.convolution import SeparableConvolution
 from fabir.layers.dropout import enable_dropout
 from fabir.layers.embedding import VocabularySizes
-from fabir.readers.qanet import Qanet, QanetConfig, Stack, Sublayer
+from fabir.layers.position import trigonometric_positions
+from fabir.readers.qanet import Block, Qanet, QanetConfig, Stack, Sublayer, _SelfAttention
+from factories import ABBEY, RAIN, batch_of, padded_texts, small_reader
 
 
 def test_separable_convolution_equals_two_of_pytorch() -> None:
@@ -23,6 +27,57 @@ def test_separable_convolution_equals_two_of_pytorch() -> None:
     pointwise.load_state_dict({"weight": together.weight[..., None], "bias": together.bias})
     expected = pointwise(depthwise(x.transpose(1, 2))).transpose(1, 2)
     torch.testing.assert_close(layer(x), expected)
+
+
+def test_self_attention_equals_that_of_pytorch() -> None:
+    x, _, mask, _ = padded_texts([(5, 1), (2, 1)], 8)
+    layer, other = _SelfAttention(8, 2), nn.MultiheadAttention(8, 2, batch_first=True)
+    maps = layer.weights.query, layer.weights.key, layer.words.value
+    for part in "weight", "bias":
+        joined = torch.cat([getattr(each, part) for each in maps])
+        getattr(other, f"in_proj_{part}").data.copy_(joined)
+        getattr(other.out_proj, part).data.copy_(getattr(layer.words.output, part))
+    expected, _ = other(x, x, x, key_padding_mask=~mask[..., 0])
+    torch.testing.assert_close(layer(x, mask), expected, atol=1e-5, rtol=0)
+
+
+def test_sublayers_are_added_to_what_they_read() -> None:
+    """A block without stochastic depth: positions, then `x + layer(norm(x))` one after another."""
+    torch.manual_seed(0)
+    block = Stack(1, 2, 5, QanetConfig(model_dim=8, heads=2, layer_dropout=0.0)).eval().blocks[0]
+    assert isinstance(block, Block)
+    x, mask = torch.randn(1, 6, 8), torch.ones(1, 6, 1, dtype=torch.bool)
+    first, second, attention, forward = block.layers()
+    expected = x + trigonometric_positions(6, 8, first=0)
+    for sublayer in first, second:
+        convolution = sublayer.layer.get_submodule("convolution")
+        expected = expected + convolution(sublayer.norm(expected)).relu()
+    expected = expected + attention.layer(attention.norm(expected), mask)
+    inner, outer = (each for each in forward.layer.modules() if isinstance(each, nn.Linear))
+    expected = expected + outer(inner(forward.norm(expected)).relu())
+    torch.testing.assert_close(block(x, mask), expected)
+
+
+def test_three_passes_through_the_same_blocks() -> None:
+    """Start is read from the first and the second pass, end from the first and the third."""
+    reader = small_reader("qanet")
+    network = reader.network
+    assert isinstance(network, Qanet)
+    passed: list[torch.Tensor] = []
+    network.model.register_forward_hook(lambda *call: passed.append(call[2]))
+    batch = batch_of(reader.vocabulary, ("What pulls?", RAIN), ("Who?", ABBEY))
+    found = network(batch)
+    once, twice, thrice = passed
+    mask = batch.passage_mask
+    for given, made in (once, twice), (twice, thrice):
+        torch.testing.assert_close(network.model(given, mask), made)
+    real = mask[..., 0]
+    for logits, layer, last in (
+        (found.start, network.start, twice),
+        (found.end, network.end, thrice),
+    ):
+        expected = layer(torch.cat([once, last], dim=2))[..., 0]
+        torch.testing.assert_close(logits[real], expected[real])
 
 
 def test_deeper_sublayers_are_left_out_more_often() -> None:
@@ -69,7 +124,13 @@ class Doubling(nn.Module):
         return 2 * x * mask
 
 
-def test_an_odd_size_is_refused() -> None:
-    sizes = VocabularySizes(word_dim=4, trained_words=2, fixed_words=1, characters=3)
-    with pytest.raises(ValueError, match="even model_dim, got 15"):
-        Qanet(QanetConfig(model_dim=15, heads=3), sizes)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model_dim": 15, "heads": 3}, "even model_dim, got 15"),
+        ({"layer_dropout": 1.0}, "layer_dropout must be at least 0 and below 1, got 1.0"),
+    ],
+)
+def test_what_makes_no_network_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        QanetConfig(**changes)

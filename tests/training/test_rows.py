@@ -11,6 +11,23 @@ def test_parameters_are_the_published_ones(name: str, published: int) -> None:
     assert describe(name)[0].parameters == pytest.approx(published, rel=0.003)
 
 
+def test_the_baseline_without_characters_has_the_papers_300_features_a_word() -> None:
+    def lstm(inputs: int) -> int:
+        return 2 * 4 * (inputs * 100 + 100 * 100 + 200)
+
+    words = 17 * 300 + 300 * 100 + 2 * (100 * 200 + 200)
+    layers = lstm(100) + 3 * 200 + lstm(800) + lstm(200) + lstm(200)
+    assert describe("bidaf-cs224n")[0].parameters == words + layers + 2 * (1000 + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "features"), [("rnet-0-baseline", 300), ("a3-coatt", 300), ("qanet", 300)]
+)
+def test_rows_have_their_papers_word_vectors(name: str, features: int) -> None:
+    rows_of_words = next(part for part in describe(name) if part.name.endswith("words"))
+    assert rows_of_words.parameters == 17 * features
+
+
 def test_every_row_is_described() -> None:
     assert [part.name for part in describe_all()] == list(rows())
     for prefix, count in {"rnet-": 6, "a3-": 9, "qanet": 4, "bidaf": 2, "fabir": 15}.items():

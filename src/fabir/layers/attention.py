@@ -84,7 +84,7 @@ class AttentionWeights(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        _check(dim, heads, width)
+        check_heads(dim, heads, width)
         self.heads, self.width = heads, width
         self.query = nn.Linear(dim, dim)
         self.key = nn.Linear(dim, dim)
@@ -119,7 +119,7 @@ class Projection(nn.Module):
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
-        _check(dim, heads)
+        check_heads(dim, heads)
         self.dim_head = dim // heads
         self.value = nn.Linear(dim, dim)
         self.output = nn.Linear(dim, dim)
@@ -170,7 +170,7 @@ class CrossAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        _check(dim, heads, width)
+        check_heads(dim, heads, width)
         if over not in ("keys", "queries"):
             raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
         self.heads, self.width, self.over, self.capped = heads, width, over, capped
@@ -261,7 +261,8 @@ def _kernel(heads: int, width: int, depthwise: bool) -> nn.Parameter:
     return nn.Parameter(torch.empty(1 if depthwise else heads, heads, width))  # [out, in, shift]
 
 
-def _check(dim: int, heads: int, width: int = 0) -> None:
+def check_heads(dim: int, heads: int, width: int = 0) -> None:
+    """Refuse a number of heads or a width of the convolution that attention cannot have."""
     if heads < 1 or dim % heads:
         raise ValueError(f"{heads} heads do not divide {dim} features")
     if width and width % 2 == 0:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from fabir.layers.attention import check_heads
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
@@ -53,6 +54,15 @@ class A3Config(BidafConfig):
     conditional_end: bool = True
     pointer_hidden: int = 200
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.attention in ("flow", "trilinear"):
+            for name in ("sentinels", "keep_passage"):
+                if getattr(self, name) != getattr(A3Config, name):
+                    raise ValueError(
+                        f"{name} is of coattention: attention {self.attention} has none"
+                    )
+
 
 class A3(Bidaf):
     """The whole reader: see `Bidaf`."""
@@ -81,8 +91,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, dim: int, heads: int, start: str) -> None:
         super().__init__()
-        if dim % heads:
-            raise ValueError(f"{heads} heads do not divide {dim} features")
+        check_heads(dim, heads)
         self.heads = heads
         self.inputs = nn.Linear(dim, 3 * dim)
         self.output = nn.Linear(dim, dim)

@@ -59,6 +59,17 @@ class BidafConfig:
     end: Literal["modelled", "start"] = "start"
     dropout: float = 0.2
 
+    def __post_init__(self) -> None:
+        widths, filters = self.character_widths, self.character_filters
+        if not widths or min(widths) < 1 or filters < len(widths):
+            raise ValueError(
+                "character_widths must be 1 or more, and no more widths than character_filters: "
+                f"got {widths} and {filters}"
+            )
+        for name in ("highway_layers", "modelling_layers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+
 
 class Bidaf(nn.Module):
     """The whole reader; `make_attention` and `make_output` are what its descendants replace.

@@ -5,6 +5,7 @@ passage and question; the same seven blocks passed through three times; start an
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -61,6 +62,14 @@ class QanetConfig:
     dropout_characters: float = 0.05
     layer_dropout: float = 0.1
 
+    def __post_init__(self) -> None:
+        if self.model_dim % 2:
+            raise ValueError(f"positions need an even model_dim, got {self.model_dim}")
+        if not 0 <= self.layer_dropout < 1:
+            raise ValueError(
+                f"layer_dropout must be at least 0 and below 1, got {self.layer_dropout}"
+            )
+
 
 class Qanet(nn.Module):
     """The whole reader.
@@ -73,8 +82,6 @@ class Qanet(nn.Module):
     def __init__(self, config: QanetConfig, sizes: VocabularySizes) -> None:
         super().__init__()
         dim = config.model_dim
-        if dim % 2:
-            raise ValueError(f"positions need an even model_dim, got {dim}")
         self.embedding = Embedding(
             sizes,
             characters=CharacterConvolution(
@@ -148,7 +155,7 @@ class Block(nn.Module):
     def __init__(self, convolutions: int, width: int, config: QanetConfig) -> None:
         super().__init__()
         dim = config.model_dim
-        make = SeparableConvolution if config.separable else _convolution
+        make = SeparableConvolution if config.separable else partial(Convolution, dim)
         layers: list[nn.Module] = [_Convolved(make(dim, width)) for _ in range(convolutions)]
         if config.self_attention:
             layers.append(_SelfAttention(dim, config.heads))
@@ -210,7 +217,3 @@ class _FedForward(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         return self.layer(x)
-
-
-def _convolution(dim: int, width: int) -> Convolution:
-    return Convolution(dim, dim, width)

@@ -8,7 +8,6 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.embedding import VocabularySizes
 from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointed
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional, Cell
@@ -39,14 +38,20 @@ class RnetConfig(BidafConfig):
     self_attention: bool = True
     pointer: Literal["layers", "question"] = "question"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cell != "gru":
+            raise ValueError(
+                f"the ladder to R-Net is made of GRU cells: cell {self.cell!r} is none"
+            )
+        if self.gated and self.attention == "flow" and not self.self_attention:
+            raise ValueError(
+                "nothing is gated: BiDAF's attention without self_attention has no gate"
+            )
+
 
 class Rnet(Bidaf):
     """The whole reader: see `Bidaf`."""
-
-    def __init__(self, config: RnetConfig, sizes: VocabularySizes) -> None:
-        if config.cell != "gru":
-            raise ValueError("the ladder to R-Net is made of GRU cells: cell must be 'gru'")
-        super().__init__(config, sizes)
 
     def make_attention(self, config: RnetConfig) -> Fusion:
         two = 2 * config.hidden

@@ -16,7 +16,11 @@ from fabir.training.configuration import SHIPPED, RunConfig, load_config
 # GloVe lacks, seen more than 100 times.
 PAPER = VocabularySizes(word_dim=100, trained_words=17, fixed_words=0, characters=281)
 _SEEN = {100: 16, 10: 1216}  # such words, by how often they must have been seen
-_WIDE = ("rnet", "a3", "qanet")  # whose papers have 300-dimensional vectors
+# Features of the word vectors where they are not 100, by how a row's name begins.
+_DIMENSIONS = {
+    **dict.fromkeys(("bidaf-cs224n", "rnet-", "a3-", "qanet"), 300),
+    **dict.fromkeys(("fabir-modern", "fabir-fast"), 50),
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,9 @@ def describe(name: str) -> list[Component]:
         raise InputError(f"no configuration is called {name!r}: `fabir readers` lists them")
     run = rows()[name]
     sizes = replace(PAPER, trained_words=1 + _SEEN.get(run.vocabulary.word_count, 0))
-    if run.reader in _WIDE:
-        sizes = replace(sizes, word_dim=300)
-    elif name in ("fabir-modern", "fabir-fast"):
-        sizes = replace(sizes, word_dim=50)
+    for start, dim in _DIMENSIONS.items():
+        if name.startswith(start):
+            sizes = replace(sizes, word_dim=dim)
     with torch.device("meta"):  # shapes alone: nothing is allocated or initialised
         network = registered(run.reader).network(run.network, sizes)
     return list(_components(name, network, 0))

@@ -1,0 +1,98 @@
+"""BiDAF's layers after attention against loops over words, and what its readers refuse."""
+
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fabir.layers.embedding import VocabularySizes
+from fabir.layers.fusion import Fusion
+from fabir.readers.a3 import A3Config
+from fabir.readers.bidaf import Bidaf, BidafConfig, RecurrentOutput
+from fabir.readers.rnet import RnetConfig
+from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_vocabulary
+
+DIM = 4
+
+
+@pytest.mark.parametrize("end", ["modelled", "start"])
+def test_the_end_knows_what_its_kind_says(end: Literal["modelled", "start"]) -> None:
+    lengths = [(5, 3), (1, 1)]
+    modelled, _, mask, question_mask = padded_texts(lengths, DIM)
+    attended = torch.randn(*mask.shape[:2], 3 * DIM)
+    inputs = 6 * DIM if end == "start" else DIM
+    layer = RecurrentOutput(3 * DIM, DIM, BidafConfig(end=end, hidden=inputs // 2, dropout=0.0))
+    layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
+    found = layer(attended, modelled, modelled, mask, question_mask)
+    for row, (words, _) in enumerate(lengths):
+        g, m = attended[row, :words], modelled[row, :words]
+        starts = torch.cat([layer.start(torch.cat([g[i], m[i]])) for i in range(words)])
+        chosen = torch.stack([w * word for w, word in zip(starts.softmax(0), m, strict=True)]).sum(
+            0
+        )
+        for word in range(words):
+            last = m[word]
+            if end == "start":
+                last = torch.cat([g[word], m[word], chosen, m[word] * chosen])
+            expected = starts[word], layer.end(torch.cat([g[word], last]))[0]
+            for logits, value in zip(found, expected, strict=True):
+                torch.testing.assert_close(logits[row, word], value, atol=1e-5, rtol=0)
+
+
+class Halved(nn.Module):
+    """In place of a recurrent layer."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x / 2
+
+
+class PassageAlone(Fusion):
+    """In place of attention."""
+
+    size = 2 * DIM
+
+    def forward(
+        self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
+    ) -> Tensor:
+        return passage
+
+
+class Unattentive(Bidaf):
+    def make_attention(self, config: BidafConfig) -> Fusion:
+        return PassageAlone()
+
+
+@pytest.mark.parametrize("layers", [0, 1, 3])
+def test_modelling_layers_read_one_another(layers: int) -> None:
+    sizes = VocabularySizes(word_dim=2 * DIM, trained_words=99, fixed_words=0, characters=40)
+    config = BidafConfig(hidden=DIM, modelling_layers=layers, characters=False)
+    network = Unattentive(config, sizes).eval()
+    assert len(network.modelling) == layers
+    for number in range(layers):
+        network.modelling[number] = Halved()
+    given: list[tuple[Tensor, ...]] = []
+    network.output.register_forward_hook(lambda *call: given.append(call[1]))
+    network(batch_of(small_vocabulary(), ("What pulls?", RAIN), ("Who?", ABBEY)))
+    ((attended, modelled, *_),) = given
+    torch.testing.assert_close(modelled, attended / 2**layers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        (BidafConfig, {"character_widths": ()}, r"character_widths must be 1 or more.* \(\)"),
+        (BidafConfig, {"character_widths": (3, 0)}, r"character_widths must be 1 or more"),
+        (A3Config, {"character_filters": 2}, r"no more widths than .* \(2, 3, 4\) and 2"),
+        (BidafConfig, {"modelling_layers": -1}, "modelling_layers must not be negative, got -1"),
+        (A3Config, {"sentinels": "common"}, "sentinels is of coattention: .* trilinear has none"),
+        (A3Config, {"attention": "flow", "keep_passage": True}, "keep_passage is of coattention"),
+        (RnetConfig, {"cell": "lstm"}, "made of GRU cells: cell 'lstm'"),
+        (RnetConfig, {"attention": "flow", "self_attention": False}, "nothing is gated"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    kind: type[BidafConfig], changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        kind(**changes)
