@@ -79,6 +79,35 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
+    """Hold a lock on a file, made if it is not there; yields whether this process has got it.
+
+    It ends with the process that holds it. On Windows everybody gets it.
+
+    Args:
+        wait: until it is free
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows
+        yield True
+        return
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    with open(path, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
 def remove_partial(folder: str | Path) -> None:
     """Remove what killed processes were writing into `folder`; none may be writing there now."""
     for path in Path(folder).glob(f".*{_PARTIAL}"):

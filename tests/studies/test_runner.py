@@ -120,15 +120,92 @@ def test_a_run_that_broke_off_goes_on(
 
 
 def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, done: Path) -> None:
-    with pytest.raises(InputError, match="was made with another data: name another folder"):
+    before = (done / "results.json").read_bytes()
+    with pytest.raises(
+        InputError, match=r"with data.train .*, and now it is .*: name another fold"
+    ):
         reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)
-    with pytest.raises(InputError, match="was made with another title: name another folder"):
-        reproduce(replace(study, title="Another"), "one", data(files), done)
-    with pytest.raises(InputError, match="was made with another title: name another folder"):
-        report(replace(study, title="Another"), done)
+    another = replace(study, title="Another")
+    with pytest.raises(InputError, match="made with title Tiny, and now it is Another: name"):
+        reproduce(another, "one", data(files), done)
+    with pytest.raises(InputError, match="made with title Tiny, and now it is Another: name"):
+        report(another, done)
     rows = study.rows[0], replace(study.rows[1], network={"model_dim": 16})
-    with pytest.raises(InputError, match="another network for wide: name another folder"):
+    with pytest.raises(InputError, match=r"network.model_dim 32 for wide, and now it is 16: name"):
         reproduce(replace(study, rows=rows), "one", data(files), done)
+    assert (done / "results.json").read_bytes() == before
+
+
+def test_a_configuration_that_has_changed_needs_another_folder(
+    study: Study, files: Files, done: Path, tmp_path: Path
+) -> None:
+    network = {**NETWORK, "feed_forward": 13}
+    config = {"reader": "fabir", "network": network, "training": TRAINING}
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump(config))
+    with pytest.raises(InputError, match=r"made with config.network.feed_forward .* now it is 13"):
+        reproduce(replace(study, folder=tmp_path), "one", data(files), done)
+
+
+def test_options_that_came_later_change_nothing(
+    study: Study, files: Files, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = json.loads((done / "results.json").read_text())
+    for (run,) in results["rows"].values():
+        del run["conditions"]["config"]["network"]["local_width"]
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    monkeypatch.delattr(runner, "train")
+    reproduce(study, "one", data(files), tmp_path)
+
+
+def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(
+    study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    larger = replace(study.budgets["one"], questions=15)
+    study = replace(study, budgets={**study.budgets, "two": larger})
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "write_squad", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            reproduce(study, "one", data(files), tmp_path)
+    with pytest.raises(InputError, match=r"with budget.name one, and now it is two"):
+        reproduce(study, "two", data(files), tmp_path)
+
+
+def test_two_processes_share_the_rows(
+    study: Study,
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """While a row is trained another run of the study leaves it alone, and trains the other."""
+    trained: list[str] = []
+
+    def row(config: object, data: Data, dev: object, folder: Path) -> dict[str, float]:
+        trained.append(folder.name)
+        if folder.name == "plain":
+            reproduce(study, "one", whole, tmp_path)
+        return {"f1": float(len(trained))}
+
+    whole = data(files)
+    monkeypatch.setattr(runner, "_row", row)
+    reproduce(study, "one", whole, tmp_path)
+    assert trained == ["plain", "wide"]
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert {name: [run["f1"] for run in runs] for name, runs in rows.items()} == {
+        "wide": [2.0],
+        "plain": [2.0],
+    }
+    said = capsys.readouterr().err
+    assert "row plain is being trained by another process" in said
+    assert "row wide is measured by another process" in said
+
+
+def test_a_launchers_processes_are_refused(
+    study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(InputError, match="run it without torchrun or accelerate"):
+        reproduce(study, "one", data(files), tmp_path)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"rows": {"plain": [{"f1": 1.0}]}}'])

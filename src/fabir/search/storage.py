@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fabir.errors import InputError
-from fabir.files import remove_partial, replacing
+from fabir.files import locked, remove_partial, replacing
 from fabir.search.postings import read_postings
 
 FORMAT = 2
@@ -123,7 +123,9 @@ def new_generation(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder} is no index and not empty: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder / _LOCK) as ours:
+            if not ours:
+                raise InputError(f"another process is writing the index {folder}")
             _remove_old(folder)
             numbers = [int(path.name.removeprefix(_GENERATION)) for path in _generations(folder)]
             made = folder / f"{_GENERATION}{max(numbers, default=0) + 1}"
@@ -138,22 +140,6 @@ def new_generation(folder: Path) -> Iterator[Path]:
                 _remove_old(folder)
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """A lock that ends with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    with open(folder / _LOCK, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"another process is writing the index {folder}") from error
-        yield
 
 
 def _foreign(path: Path) -> bool:

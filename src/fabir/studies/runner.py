@@ -6,8 +6,11 @@ What a study is, is `fabir.studies.study`; how its results look, `fabir.studies.
 import json
 import os
 import platform
+import statistics
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset, read_json, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.files import replacing, write_json
+from fabir.files import locked, replacing, write_json
 from fabir.reader import Reader
 from fabir.studies.report import render
 from fabir.studies.study import Study, sample
@@ -29,9 +32,9 @@ from fabir.training.configuration import RunConfig
 from fabir.training.metrics import best_scores, hours_until
 from fabir.training.run import train
 
-RESULTS, REPORT = "results.json", "report.md"
+RESULTS, REPORT, _LOCK = "results.json", "report.md", ".lock"
 _GOAL = 77.0  # F1; QANet's paper measures the hours until it is reached
-_TIMED = 1000  # questions that are answered once more, to see how fast
+_TIMED, _ROUNDS = 1000, 3  # questions that are answered again, so often, to see how fast
 
 
 @dataclass(frozen=True)
@@ -54,39 +57,51 @@ def reproduce(
     """Run the rows called `names`, or all, into the folder `output`; returns the report's path.
 
     A row that is measured already stays as it is, so that a run can be broken off at any time, and
-    rows and seeds can be added later. Each row and seed has a folder of its own there: a reader,
-    as `fabir train` writes it.
+    rows and seeds can be added later. Several processes may run the same study in the same folder:
+    a row that another one is training is left to it. Each row and seed has a folder of its own
+    there: a reader, as `fabir train` writes it.
 
     Raises:
-        InputError: an unknown budget or row, files that cannot be read, or a folder that holds
-            another study, budget or data, or a row with other settings.
+        InputError: an unknown budget or row, files that cannot be read, a folder that holds
+            another study, budget or data, or a row with other settings, or a launcher that has
+            started several processes for one row.
     """
-    rows = study.chosen(names or [])
-    configs = {row.name: study.run_config(row, budget) for row in rows}
-    results = _results(study, budget, data, output)
-    measured: dict[str, list[dict[str, Any]]] = results["rows"]
-    missing = [
-        (name, seed)
+    if "RANK" in os.environ:
+        raise InputError("a study starts its own processes: run it without torchrun or accelerate")
+    configs = {
+        (row.name, seed): _seeded(study.run_config(row, budget), seed)
         for seed in range(seeds)  # a table with one seed for all before the next one
-        for name in configs
-        if seed >= len(measured.get(name, []))
-    ]
-    if missing:
-        data = _sampled(study, budget, data, output)
-        dev = read_squad(data.dev, "keep")
-        if dev.has_unanswerable:
-            silent = {question.id: "" for _, question in dev.questions}
-            results["majority"] = evaluate(dev, silent)
-    for number, (name, seed) in enumerate(missing, 1):
+        for row in study.chosen(names or [])
+    }
+    with _results(study, budget, data, output) as results:
+        _check_rows(results, study, budget, output)
+        missing = [row for row in configs if not _measured(results, configs, row)]
+        if missing:
+            data = _sampled(study, budget, data, output)
+            dev = read_squad(data.dev, "keep")
+            if dev.has_unanswerable:
+                silent = {question.id: "" for _, question in dev.questions}
+                results["majority"] = evaluate(dev, silent)
+    for number, row in enumerate(missing, 1):
+        name, seed = row
         folder = f"{name}-seed-{seed}" if seed else name
-        print(f"row {number} of {len(missing)}: {folder}", file=sys.stderr)
-        training = replace(configs[name].training, seed=configs[name].training.seed + seed)
-        config = replace(configs[name], training=training)
-        run = _row(config, data, dev, output / folder)
-        conditions = {"seed": training.seed, **_settings(study, budget)[name], **_machine()}
-        measured.setdefault(name, []).append({**run, "conditions": conditions})
-        _write(results, output)
-    _write(results, output)
+        with locked(output / f".{folder}{_LOCK}") as ours:
+            with _results(study, budget, data, output) as results:
+                done = _measured(results, configs, row)
+            if done or not ours:
+                who = "measured" if done else "being trained"
+                print(f"row {folder} is {who} by another process", file=sys.stderr)
+                continue
+            print(f"row {number} of {len(missing)}: {folder}", file=sys.stderr)
+            run = _row(configs[row], data, dev, output / folder)
+            conditions = {
+                "seed": configs[row].training.seed,
+                **_settings(study, budget, name),
+                **_machine(),
+            }
+            with _results(study, budget, data, output) as results:
+                runs = [*results["rows"].get(name, []), {**run, "conditions": conditions}]
+                results["rows"][name] = sorted(runs, key=lambda run: run["conditions"]["seed"])
     return output / REPORT
 
 
@@ -97,9 +112,20 @@ def report(study: Study, output: Path) -> Path:
         InputError: no results there, or another study's.
     """
     known = _known(output)
-    _check(known, {"title": study.title}, output)
+    _check({"title": known.get("title")}, {"title": study.title}, output)
     _write({**known, **_described(study)}, output)
     return output / REPORT
+
+
+def _seeded(config: RunConfig, seed: int) -> RunConfig:
+    return replace(config, training=replace(config.training, seed=config.training.seed + seed))
+
+
+def _measured(
+    results: dict[str, Any], configs: dict[tuple[str, int], RunConfig], row: tuple[str, int]
+) -> bool:
+    runs = results["rows"].get(row[0], [])
+    return configs[row].training.seed in [run["conditions"]["seed"] for run in runs]
 
 
 def _write(results: dict[str, Any], output: Path) -> None:
@@ -114,17 +140,29 @@ def _described(study: Study) -> dict[str, Any]:
     return {"title": study.title, "source": study.source, "base": study.base, "paper": paper}
 
 
-def _settings(study: Study, budget: str) -> dict[str, dict[str, Any]]:
-    """What the study changes of each row's configuration, and the budget does not."""
-    settings = {
-        row.name: {"network": row.network, "training": row.training.get(budget, {})}
-        for row in study.rows
-    }
-    return json.loads(json.dumps(settings))
+def _settings(study: Study, budget: str, name: str) -> dict[str, Any]:
+    """What a row is run with: what the study changes of its configuration and the budget does not,
+    and, but for the seed, all of the configuration."""
+    (row,) = study.chosen([name])
+    config = asdict(study.run_config(row, budget))
+    del config["training"]["seed"]
+    changed = {"network": row.network, "training": row.training.get(budget, {})}
+    return json.loads(json.dumps({**changed, "config": config}))
 
 
-def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, Any]:
-    """What is known so far, with all that the report needs beside the measures."""
+@contextmanager
+def _results(study: Study, budget: str, data: Data, output: Path) -> Iterator[dict[str, Any]]:
+    """What is known so far, with all that the report needs beside the measures; what is changed in
+    it is written. Other processes wait meanwhile."""
+    with locked(output / _LOCK, wait=True):
+        results = _opened(study, budget, data, output)
+        if not results["rows"]:
+            _write(results, output)  # the folder is this budget's before there is anything in it
+        yield results
+        _write(results, output)
+
+
+def _opened(study: Study, budget: str, data: Data, output: Path) -> dict[str, Any]:
     described = _described(study) | {
         "budget": {"name": budget, **asdict(study.budget(budget))},
         "data": {
@@ -138,11 +176,26 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> dict[str, A
     if not path.exists():
         return {**described, "rows": {}}
     known = _known(output)
-    _check(known, {key: described[key] for key in ("title", "budget", "data")}, output)
-    for name, settings in _settings(study, budget).items():
-        for run in known["rows"].get(name, []):
-            _check(run["conditions"], settings, output, f" for {name}")
+    same = "title", "budget", "data"
+    _check({key: known.get(key) for key in same}, {key: described[key] for key in same}, output)
     return {**known, **described}
+
+
+def _check_rows(results: dict[str, Any], study: Study, budget: str, output: Path) -> None:
+    """Refuse to go on with rows whose settings are no longer those they were run with."""
+    for row in study.rows:
+        for run in results["rows"].get(row.name, []):
+            then = run["conditions"]
+            now = _settings(study, budget, row.name)
+            then = {key: then.get(key, {}) for key in now}
+            # An option that fabir has got since is as it was when there was none.
+            known = _flat(then)
+            now = {
+                key: value
+                for key, value in _flat(now).items()
+                if key in known or not key.startswith("config.")
+            }
+            _check(known, now, output, f" for {row.name}")
 
 
 def _known(output: Path) -> dict[str, Any]:
@@ -158,10 +211,24 @@ def _known(output: Path) -> dict[str, Any]:
     )
 
 
-def _check(known: dict[str, Any], wanted: dict[str, Any], output: Path, where: str = "") -> None:
-    for key, value in wanted.items():
-        if known.get(key) != value:
-            raise InputError(f"{output} was made with another {key}{where}: name another folder")
+def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str = "") -> None:
+    before, after = _flat(then), _flat(now)
+    for key in {**after, **before}:
+        old, new = before.get(key, "unset"), after.get(key, "unset")
+        if old != new:
+            raise InputError(
+                f"{output} was made with {key} {old}{where}, and now it is {new}: name another "
+                "folder"
+            )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Values within values by names such as `training.epochs`."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat
 
 
 def _bare(path: Path | str) -> str:
@@ -198,10 +265,7 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
     )
     progress = load_checkpoint(folder)[0]
     reader, timed = Reader.load(folder), sample(dev, _TIMED)
-    began = time.perf_counter()
-    for _ in read_dataset(Predictor(reader), timed):
-        pass
-    seconds = time.perf_counter() - began
+    seconds = statistics.median(_seconds(reader, timed) for _ in range(_ROUNDS))
     return {
         **best_scores(folder),
         **hours_until(folder, _GOAL),
@@ -213,12 +277,20 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
     }
 
 
+def _seconds(reader: Reader, questions: Dataset) -> float:
+    """How long it takes to answer them, with no words remembered from before."""
+    began = time.perf_counter()
+    for _ in read_dataset(Predictor(reader), questions):
+        pass
+    return time.perf_counter() - began
+
+
 def _machine() -> dict[str, str | int]:
     gpu = torch.cuda.is_available()
     return {
         "fabir": __version__,
         "torch": torch.__version__,
         "processor": torch.cuda.get_device_name() if gpu else platform.machine(),
-        "cores": os.cpu_count() or 1,
+        "cores": torch.get_num_threads(),
         "date": time.strftime("%Y-%m-%d"),
     }
