@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from fabir.studies.report import render
+from fabir.studies.runner import _described
+from fabir.studies.study import read_study
 
 PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
 
@@ -24,6 +26,7 @@ RESULTS = {
     "title": "Made up",
     "source": "nowhere",
     "base": "",
+    "ranked": True,
     "budget": {"name": "short", "questions": 10000, "dev_questions": 0, "training": {"epochs": 6}},
     "data": {"train": "train.json", "dev": "dev.json", "vectors": "vectors.txt"},
     "paper": {"a": {"f1": 66.28}, "b": {"parameters": 1385198}, "c": {"f1": 50.0}},
@@ -118,4 +121,18 @@ def test_an_order_of_equals_says_nothing() -> None:
 @pytest.mark.parametrize("results", PUBLISHED, ids=[path.parent.name for path in PUBLISHED])
 def test_a_published_report_is_what_its_results_make(results: Path) -> None:
     report = (results.parent / "report.md").read_text(encoding="utf-8")
-    assert report == render(json.loads(results.read_text(encoding="utf-8")))
+    known = json.loads(results.read_text(encoding="utf-8"))
+    assert report == render(known)
+    described = _described(read_study(results.parent.name))
+    assert {key: known[key] for key in described} == described
+
+
+def test_there_are_published_reports() -> None:
+    assert PUBLISHED
+
+
+def test_an_order_is_no_papers_if_the_study_says_so() -> None:
+    rows = {name: runs(number) for number, name in enumerate("abc")}
+    results = RESULTS | {"paper": {n: {"f1": float(ord(n))} for n in "abc"}, "rows": rows}
+    assert "1.00 over 3 rows" in render(results)
+    assert "Rank correlation" not in render(results | {"ranked": False})

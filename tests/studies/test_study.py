@@ -33,8 +33,6 @@ def write(folder: Path, text: str) -> str:
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
     assert {"full", "short", "smoke"} <= study.budgets.keys()
-    names = [row.name for row in study.rows]
-    assert len(set(names)) == len(names)
     for row in study.rows:
         assert study.run_config(row, "short").training.epochs >= 1
     for budget in study.budgets:
@@ -69,6 +67,10 @@ def run_configs(path: str) -> None:
         ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "budgets|other"),
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
         ("budgets:\n  full:\n", "budgets: fabir\nother:\n", "no study is called 'fabir'"),
+        ("- {name: other", "- {name: one", "two rows are called 'one'"),
+        ("source:", "base: 'no'\nsource:", "base: 'no' is none of one, other"),
+        ("{short: {clip", "{shrot: {clip", "row other: training: 'shrot' is none of full, short"),
+        ("paper: {f1:", "paper: {F1:", "row one: paper: 'F1' is none of f1, exact"),
     ],
 )
 def test_a_mistake_in_a_study_is_named(tmp_path: Path, old: str, new: str, named: str) -> None:

@@ -15,7 +15,7 @@ class _Measure(NamedTuple):
     always: bool = True  # shown also if the paper has no figure
 
 
-_MEASURES = {
+MEASURES = {
     "f1": _Measure("F1", ".2f", score=True),
     "exact": _Measure("EM", ".2f", score=True),
     "HasAns_f1": _Measure("HasAns F1", ".2f", score=True),
@@ -64,7 +64,7 @@ def render(results: dict[str, Any]) -> str:
         _line(headings),
         f"|{'---|' * len(headings)}",
         *(_line([row.get(heading, "") for heading in headings]) for row in rows),
-        *_order([(_mean(measured[name], "f1"), paper[name].get("f1")) for name in done]),
+        *(_order(done, measured, paper) if results["ranked"] else []),
     ]
     if any(len(runs) > 1 for runs in measured.values()):
         lines += ["", "Means over several seeds, with the standard deviation after ±."]
@@ -76,7 +76,7 @@ def render(results: dict[str, Any]) -> str:
 def _headings(base: str) -> list[str]:
     """Of all columns that a table may have, in their order."""
     headings = ["row"]
-    for measure in _MEASURES.values():
+    for measure in MEASURES.values():
         headings += [measure.heading, f"paper's {measure.heading}"]
         headings += [f"{measure.heading} difference"] * measure.score
         headings += [f"F1 against {base}", f"paper's F1 against {base}"] * (measure.heading == "F1")
@@ -86,7 +86,7 @@ def _headings(base: str) -> list[str]:
 def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
     """Cells of a row that was measured with one seed or with several."""
     cells: _Row = {}
-    for key, measure in _MEASURES.items():
+    for key, measure in MEASURES.items():
         ours, theirs = _mean(runs, key), paper.get(key)
         if ours is not None and (measure.always or theirs is not None):
             cells[measure.heading] = format(ours, measure.form)
@@ -116,8 +116,9 @@ def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
     return cells
 
 
-def _order(pairs: list[tuple[float | None, float | None]]) -> list[str]:
+def _order(names: list[str], measured: dict[str, Any], paper: dict[str, Any]) -> list[str]:
     """A sentence on whether our order of rows is the paper's, if three rows or more tell."""
+    pairs = ((_mean(measured[name], "f1"), paper[name].get("f1")) for name in names)
     known = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
     if len(known) < 3:
         return []

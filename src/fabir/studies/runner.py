@@ -137,7 +137,13 @@ def _write(results: dict[str, Any], output: Path) -> None:
 def _described(study: Study) -> dict[str, Any]:
     """What the report needs beside measures; it may change without any row being run again."""
     paper = {row.name: row.paper for row in study.rows}
-    return {"title": study.title, "source": study.source, "base": study.base, "paper": paper}
+    return {
+        "title": study.title,
+        "source": study.source,
+        "base": study.base,
+        "ranked": study.ranked,
+        "paper": paper,
+    }
 
 
 def _settings(study: Study, budget: str, name: str) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """A study: the rows of a paper's table, the paper's figures, and budgets to run them on. Data, read
 from a file; nothing is run here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
+from fabir.studies.report import MEASURES
 from fabir.training.configuration import SHIPPED, RunConfig, load_config, read_yaml
 
 
@@ -57,7 +59,12 @@ class Study:
         train: the training file's name, as `fabir download` writes it
         dev: the name of the file to measure with
         vectors: the name of the word vectors' file
+        ranked: the paper's figures are of one set of runs, so that the order of its rows says
+            something
         folder: where the study's file is
+
+    Raises:
+        ValueError: two rows of one name, or a base, a budget or a measure that there is not.
     """
 
     title: str
@@ -68,7 +75,19 @@ class Study:
     train: str = "train-v1.1.json"
     dev: str = "dev-v1.1.json"
     vectors: str = "glove.6B.zip:glove.6B.100d.txt"
+    ranked: bool = True
     folder: Path = SHIPPED
+
+    def __post_init__(self) -> None:
+        names = [row.name for row in self.rows]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"two rows are called {twice[0]!r}")
+        if self.base:
+            _among("base", [self.base], names)
+        for row in self.rows:
+            _among(f"row {row.name}: training", row.training, self.budgets)
+            _among(f"row {row.name}: paper", row.paper, MEASURES)
 
     def budget(self, name: str) -> Budget:
         """The budget called `name`; InputError if there is none."""
@@ -97,6 +116,12 @@ class Study:
             for text in (f"--{section}.{key}", str(value))
         ]
         return load_config(path, overrides)
+
+
+def _among(where: str, found: Iterable[str], known: Iterable[str]) -> None:
+    for name in found:
+        if name not in known:
+            raise ValueError(f"{where}: {name!r} is none of {', '.join(known)}")
 
 
 def shipped() -> list[str]:
