@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -243,12 +244,21 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     capsys: pytest.CaptureFixture[str], files: Files, reader: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
-    readers = ("--reader", reader, "--reader", reader)  # of one name
+    other = tmp_path / "other" / reader.name
+    shutil.copytree(reader, other)
+    readers = ("--reader", reader, "--reader", other)  # of one name
     page = Path(run(capsys, "analyse", files.dev, *readers, "--output", tmp_path / "out").strip())
     text = page.read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == 5
     assert "http" not in text
-    assert f"<h1>{reader.name} and {reader}</h1>" in text
+    names = (f"{each.parent.name}/{each.name}" for each in (reader, other))
+    assert f"<h1>{' and '.join(names)}</h1>" in text
+    (tmp_path / "out" / "groups.csv").unlink()
+    assert run(capsys, "analyse", "--report-only", "--output", tmp_path / "out").strip() == str(
+        page
+    )
+    assert (tmp_path / "out" / "groups.csv").exists()
+    assert "name a SQuAD file" in refused(capsys, "analyse", "--output", tmp_path)
     assert "cannot read" in refused(capsys, "analyse", tmp_path / "no", "--output", tmp_path)
 
 

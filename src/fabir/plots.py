@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's, apart for colour-blind readers; markers and lines tell them apart in grey.
-COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
-MARKERS = "o", "s", "^", "D", "v", "P", "X"
-LINES = "-", "--", "-.", ":"  # with 7 colours 28 runs before two look alike
+_COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
+_MARKERS = "o", "s", "^", "D", "v", "P", "X"
+_LINES = "-", "--", "-.", ":"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -28,6 +29,40 @@ def new_figure(width: float, height: float) -> Figure:
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'fabir[plots]'") from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def style(number: int) -> dict[str, Any]:
+    """What tells the line or the points of this number, from 0, apart: colour, marker and dashes.
+
+    The first 28 differ in two of them.
+    """
+    return {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKERS[(number + number // len(_COLOURS)) % len(_MARKERS)],
+        "linestyle": _LINES[number % len(_LINES)],
+    }
+
+
+def add_legend(figure: Figure, axes: Any) -> None:
+    """What the lines of `axes` are, above all of a figure; long names one below the other."""
+    lines, names = axes.get_legend_handles_labels()
+    columns = max(1, 80 // (max(map(len, names)) + 6))
+    figure.legend(lines, names, loc="outside upper right", ncols=columns)
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """The ends of paths, as long as is needed to tell them apart.
+
+    Raises:
+        InputError: one is there twice.
+    """
+    paths = [folder.resolve() for folder in folders]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise InputError(f"{path} is named twice: name it once")
+    parts = max((len(path.parts) for path in paths), default=0)
+    ends = ([str(Path(*path.parts[-size:])) for path in paths] for size in range(1, parts + 1))
+    return next((names for names in ends if len(set(names)) == len(names)), [])
 
 
 def check_plot(path: Path) -> None:
@@ -55,5 +90,8 @@ def save(figure: Figure, path: Path) -> None:
         "svg": {"Date": None, "Creator": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     }.get(kind, {})
-    with replacing(path) as temporary:
+    from matplotlib import rc_context
+
+    # Names within an SVG file are random without a salt of ours.
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "fabir"}):
         figure.savefig(temporary, format=kind, dpi=300, metadata=metadata)

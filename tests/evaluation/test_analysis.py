@@ -3,11 +3,12 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.evaluation.analysis import analyse
+from fabir.evaluation.analysis import _calibration, _summary, analyse
 from fabir.evaluation.breakdown import GROUPINGS
 from fabir.evaluation.squad import evaluate
 from factories import analysed, reading, readings
@@ -46,6 +47,28 @@ def test_calibration_is_the_gap_between_said_and_right() -> None:
     measured = analysed(data, good=0)["readers"]["good"]["calibration"]
     assert measured["error"] == pytest.approx(0.2)  # 0.8 said, always right
     assert {tuple(point) for point in measured["curve"]} == {(0.8, 1.0)}
+
+
+def test_a_calibration_curve_by_hand() -> None:
+    """Twenty answers in no order; those that are given more than one half are right."""
+    order = np.random.default_rng(0).permutation(20)
+    sure = (order + 1) / 20
+    curve = _calibration(sure, 100.0 * (sure > 0.5))
+    said = [(2 * pair + 1.5) / 20 for pair in range(10)]
+    assert curve["curve"] == [[round(s, 4), float(s > 0.5)] for s in said]
+    gaps = [1 - s if s > 0.5 else s for s in said]
+    assert curve["error"] == pytest.approx(sum(gaps) / 10, abs=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+def test_an_interval_is_that_of_a_share_of_many(share: float) -> None:
+    right = np.zeros((400, 2))
+    right[: round(400 * share)] = 100
+    mean, lower, upper = _summary(right)["exact"]
+    half = 196 * (share * (1 - share) / 400) ** 0.5
+    assert mean == pytest.approx(100 * share)
+    assert mean - lower == pytest.approx(half, rel=0.15)
+    assert upper - mean == pytest.approx(half, rel=0.15)
 
 
 def test_the_worst_questions_are_wrong_ones_and_the_surest_first() -> None:

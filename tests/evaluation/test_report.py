@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS
-from fabir.evaluation.report import write_report
+from fabir.evaluation.report import report_again, write_report
 from factories import analysed
 from tiny import dataset
 
@@ -26,9 +27,22 @@ def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
     }
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+    (tmp_path / "second" / "groups.csv").unlink()
+    assert report_again(tmp_path / "second") == tmp_path / "second" / "report.html"
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
     text = page.read_text(encoding="utf-8")
     assert "one &lt;b&gt;" in text
     assert "<b>" not in text
+
+
+@pytest.mark.parametrize("content", ["[]", '{"readers": {}}'])
+def test_what_is_no_analysis_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*analysis.json"):
+        report_again(tmp_path)
+    (tmp_path / "analysis.json").write_text(content)
+    with pytest.raises(InputError, match=r"analysis.json is not an analysis"):
+        report_again(tmp_path)
 
 
 def test_tables_hold_what_was_measured(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Training curves are drawn from what runs left."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,20 @@ def write_run(folder: Path, f1: float) -> Path:
 def test_every_run_has_a_line_in_every_panel(tmp_path: Path) -> None:
     runs = [write_run(tmp_path / name, f1) for name, f1 in (("first", 50), ("second", 60))]
     plot_runs(runs, tmp_path / "curves.svg")
-    before = (tmp_path / "curves.svg").read_bytes()
-    for colour in ("#0072b2", "#d55e00"):
-        assert (
-            before.decode().count(f"stroke: {colour}; stroke-width: 1.5") == 3 + 1
-        )  # and a legend
-    plot_runs(runs, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes().startswith(b"\x89PNG")
+    drawn = (tmp_path / "curves.svg").read_text()
+    for colour, dashes in ("#0072b2", 0), ("#d55e00", 4):
+        lines = re.findall(rf"fill: none; stroke(-dasharray: [^\"]*)?[^\"]*{colour}[^\"]*", drawn)
+        assert len(lines) == 3 + 1  # and a legend
+        assert sum("dasharray" in line for line in lines) == dashes
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_runs_make_the_same_bytes(tmp_path: Path, kind: str) -> None:
+    runs = [write_run(tmp_path / "first", 50)]
+    first, second = tmp_path / f"first.{kind}", tmp_path / f"second.{kind}"
+    for path in first, second:
+        plot_runs(runs, path)
+    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize("content", ["", "no json\n", "[]\n", '{"epoch": 1}\n'])

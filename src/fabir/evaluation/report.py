@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabir.data.squad import read_json
+from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS
 from fabir.files import replacing, write_json
-from fabir.plots import COLOURS, MARKERS, new_figure, save
+from fabir.plots import add_legend, new_figure, save, style
 
 ANALYSIS, PAGE = "analysis.json", "report.html"
 _SCORES = {"f1": "F1", "exact": "EM"}
@@ -50,6 +52,18 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     return output / PAGE
 
 
+def report_again(output: Path) -> Path:
+    """Write everything but the numbers again from those in the folder; returns the page's path.
+
+    Raises:
+        InputError: as `write_report`, or there are none.
+    """
+    analysis = read_json(output / ANALYSIS)
+    if not (isinstance(analysis, dict) and analysis.keys() >= {"readers", "questions", "worst"}):
+        raise InputError(f"{output / ANALYSIS} is not an analysis: make it with fabir analyse")
+    return write_report(analysis, output)
+
+
 def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -> Any:
     """F1 above EM for each group, every reader's mean with its 95 % interval."""
     readers = analysis["readers"]
@@ -68,19 +82,18 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
                     [mean - low for mean, low in zip(means, lower, strict=True)],
                     [high - mean for mean, high in zip(means, upper, strict=True)],
                 ],
-                fmt=MARKERS[number % len(MARKERS)],
-                color=COLOURS[number % len(COLOURS)],
+                **style(number) | {"linestyle": "none"},
                 capsize=3,
                 label=reader,
             )
+        # Only as far as there are points: what groups differ by is a few percent.
         axes.set_ylabel(f"{name}, %")
-        axes.set_ylim(0, 100)
         axes.grid(axis="y", color="0.9")
         axes.set_axisbelow(True)
     axes.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
     ticks = [f"n = {counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
     axes.set_xticks(range(len(labels)), ticks, fontsize="small")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    add_legend(figure, axes)
     return figure
 
 
@@ -94,8 +107,7 @@ def _calibration(analysis: dict[str, Any]) -> Any:
         axes.plot(
             said,
             was,
-            marker=MARKERS[number % len(MARKERS)],
-            color=COLOURS[number % len(COLOURS)],
+            **style(number),
             label=f"{reader}, expected error {error:.2f}",
         )
     axes.set(xlabel="probability given", ylabel="share that is right (EM)")

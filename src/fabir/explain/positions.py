@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from fabir.layers.position import trigonometric_positions
-from fabir.plots import COLOURS, new_figure, save
+from fabir.plots import new_figure, save, style
 
 PASSAGE = 400  # words: 99.5 % of SQuAD's passages are shorter
-_LINES = "-", "--"
 # What each panel compares: feature counts, lowest and highest frequencies in radians a word.
 PANELS = {
     "model size (thesis Figure 11)": [(512, 1e-4, 1.0), (100, 1e-4, 1.0)],
@@ -43,8 +42,7 @@ def plot_positions(path: Path) -> None:
             axes.plot(
                 range(1, PASSAGE + 1),
                 positional_attention(dim, lowest, highest),
-                _LINES[number],
-                color=COLOURS[number],
+                **style(number) | {"marker": None},
                 label=f"{dim} features, {lowest:g} to {highest:g} rad/word",
             )
         axes.set(title=title, ylabel="attention of word 1")

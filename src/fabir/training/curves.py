@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import open_text
-from fabir.plots import COLOURS, LINES, MARKERS, new_figure, save
+from fabir.plots import add_legend, new_figure, save, short_names, style
 from fabir.training.metrics import FILE
 
 _PANELS = {"loss": "mean training loss", "f1": "F1 on dev, %", "exact": "EM on dev, %"}
@@ -16,9 +16,10 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
     """Draw the loss, and F1 and EM where they were measured, against epochs, a line for each run.
 
     Raises:
-        InputError: a folder without metrics, a damaged line, or as `fabir.plots.save`.
+        InputError: a folder without metrics or named twice, a damaged line, or as
+            `fabir.plots.save`.
     """
-    runs = {str(folder): _read(folder) for folder in folders}
+    runs = dict(zip(short_names(folders), map(_read, folders), strict=True))
     figure = new_figure(8, 9)
     for axes, (key, name) in zip(figure.subplots(3, 1, sharex=True), _PANELS.items(), strict=True):
         for number, (run, lines) in enumerate(runs.items()):
@@ -26,15 +27,13 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
             axes.plot(
                 [line["epoch"] for line in measured],
                 [line[key] for line in measured],
-                LINES[number % len(LINES)],
-                marker=MARKERS[number % len(MARKERS)] if key != "loss" else None,
-                color=COLOURS[number % len(COLOURS)],
+                **style(number) | ({"marker": None} if key == "loss" else {}),
                 label=run,
             )
         axes.set_ylabel(name)
         axes.grid(color="0.9")
     axes.set_xlabel("epochs")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right")
+    add_legend(figure, axes)
     save(figure, path)
 
 

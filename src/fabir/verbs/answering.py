@@ -145,7 +145,7 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_analyse(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json")
+    parser.add_argument("data", type=Path, nargs="?", metavar="DATA.json")
     parser.add_argument(
         "--reader",
         type=Path,
@@ -154,6 +154,9 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         help="a reader's folder, may be given several times (default: the bundled one)",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--report-only", action="store_true", help="write the report again, and read nothing"
+    )
 
 
 def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
@@ -161,16 +164,20 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
     from fabir.evaluation.analysis import analyse, check_answered
-    from fabir.evaluation.report import PAGE, write_report
-    from fabir.plots import check_plot
+    from fabir.evaluation.report import PAGE, report_again, write_report
+    from fabir.plots import check_plot, short_names
 
     check_plot((options.output / PAGE).with_suffix(".png"))
+    if options.report_only:
+        print(report_again(options.output))
+        return
+    if options.data is None:
+        raise InputError("name a SQuAD file to analyse answers to, or give --report-only")
     data = read_squad(options.data, "keep")
     check_answered(data)
     found, thresholds = {}, {}
-    for folder in options.reader or [None]:
-        name = "bundled" if folder is None else folder.resolve().name
-        name = str(folder and folder.resolve()) if name in found else name
+    folders = options.reader or [Path("bundled")]
+    for folder, name in zip(folders, short_names(folders), strict=True):
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold

@@ -1,0 +1,36 @@
+"""What all plots share."""
+
+from pathlib import Path
+
+import pytest
+
+from fabir.errors import InputError
+from fabir.plots import short_names, style
+
+
+def test_lines_differ_in_colour_and_in_more() -> None:
+    seen = [style(number) for number in range(28)]
+    for key in ("marker", "linestyle"):
+        assert len({(each["color"], each[key]) for each in seen}) == 28
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["bundled"], ["bundled"]),
+        (["runs/a", "runs/b"], ["a", "b"]),
+        (["runs/one/fabir", "runs/two/fabir", "x"], ["one/fabir", "two/fabir", "runs/x"]),
+        ([], []),
+    ],
+)
+def test_names_are_as_long_as_is_needed(
+    folders: list[str], names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path / "runs" if "x" in folders else tmp_path)
+    assert short_names([Path(folder) for folder in folders]) == names
+
+
+def test_a_folder_named_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="runs/a is named twice"):
+        short_names([Path("runs/a"), Path("runs/b/../a")])
