@@ -76,12 +76,13 @@ def reproduce(
     with _results(study, budget, data, output) as results:
         _check_rows(results, study, budget, output)
         missing = [row for row in configs if not _measured(results, configs, row)]
-        if missing:
-            data = _sampled(study, budget, data, output)
-            dev = read_squad(data.dev, "keep")
-            if dev.has_unanswerable:
-                silent = {question.id: "" for _, question in dev.questions}
-                results["majority"] = evaluate(dev, silent)
+        if not missing:
+            return output / REPORT
+        used = _sampled(study, budget, data, output)
+        dev = read_squad(used.dev, "keep")
+        if dev.has_unanswerable:
+            silent = {question.id: "" for _, question in dev.questions}
+            results["majority"] = evaluate(dev, silent)
     for number, row in enumerate(missing, 1):
         name, seed = row
         folder = f"{name}-seed-{seed}" if seed else name
@@ -93,7 +94,7 @@ def reproduce(
                 print(f"row {folder} is {who} by another process", file=sys.stderr)
                 continue
             print(f"row {number} of {len(missing)}: {folder}", file=sys.stderr)
-            run = _row(configs[row], data, dev, output / folder)
+            run = _row(configs[row], used, dev, output / folder)
             conditions = {
                 "seed": configs[row].training.seed,
                 **_settings(study, budget, name),
