@@ -29,7 +29,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         "budgets": {"one": {"questions": 10, "dev_questions": 5, "training": {"epochs": 1}}},
         "rows": [
             {"name": "plain", "config": "row.yaml", "paper": {"f1": 50, "parameters": 1000}},
-            {"name": "wide", "config": "row.yaml", "network": {"model_dim": 32}},
+            {"name": "wide", "config": "row.yaml", "network": {"one": {"model_dim": 32}}},
         ],
     }
     (folder / "study.yaml").write_text(yaml.safe_dump(content))
@@ -135,7 +135,7 @@ def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, d
         reproduce(another, "one", data(files), done)
     with pytest.raises(InputError, match="made with title Tiny, and now it is Another: name"):
         report(another, done)
-    rows = study.rows[0], replace(study.rows[1], network={"model_dim": 16})
+    rows = study.rows[0], replace(study.rows[1], network={"one": {"model_dim": 16}})
     with pytest.raises(InputError, match=r"network.model_dim 32 for wide, and now it is 16: name"):
         reproduce(replace(study, rows=rows), "one", data(files), done)
     assert (done / "results.json").read_bytes() == before

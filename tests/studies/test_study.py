@@ -1,15 +1,20 @@
 """Studies as files, and samples of data in whole articles."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
+from fabir.readers import registered
 from fabir.studies.study import read_study, sample, shipped
+from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.rows import PAPER
 
 STUDY = """
 title: Two of a kind
@@ -19,7 +24,7 @@ budgets:
   short: {questions: 8, training: {epochs: 2}}
 rows:
   - {name: one, config: fabir, paper: {f1: 77.6}}
-  - {name: other, config: fabir, network: {heads: 2}, training: {short: {clip: 3}}}
+  - {name: other, config: fabir, network: {short: {heads: 2}}, training: {short: {clip: 3}}}
 """
 
 
@@ -34,9 +39,23 @@ def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
     assert {"full", "short", "smoke"} <= study.budgets.keys()
     for row in study.rows:
-        assert study.run_config(row, "short").training.epochs >= 1
-    for budget in study.budgets:
-        assert study.run_config(study.rows[0], budget).training.epochs >= 1
+        for budget in study.budgets:
+            config = study.run_config(row, budget)
+            vectors = study.budget(budget).vectors or study.vectors
+            sizes = replace(PAPER, word_dim=int(vectors.removesuffix("d.txt").rpartition(".")[2]))
+            with torch.device("meta"):
+                registered(config.reader).network(config.network, sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"), [("fabir-table-1", 100), ("fabir-table-2", 100), ("qanet-ablation", 300)]
+)
+def test_the_full_budget_has_the_papers_networks(name: str, dim: int) -> None:
+    study = read_study(name)
+    assert study.budget("full").vectors == ""
+    assert study.vectors.endswith(f".{dim}d.txt")
+    for row in study.rows:
+        assert study.run_config(row, "full") == load_config(SHIPPED / f"{row.config}.yaml")
 
 
 def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def _settings(study: Study, budget: str, name: str) -> dict[str, Any]:
     (row,) = study.chosen([name])
     config = asdict(study.run_config(row, budget))
     del config["training"]["seed"]
-    changed = {"network": row.network, "training": row.training.get(budget, {})}
+    changed = {key: getattr(row, key).get(budget, {}) for key in ("network", "training")}
     return json.loads(json.dumps({**changed, "config": config}))
 
 
@@ -170,8 +170,10 @@ def _results(study: Study, budget: str, data: Data, output: Path) -> Iterator[di
 
 
 def _opened(study: Study, budget: str, data: Data, output: Path) -> dict[str, Any]:
+    limits = asdict(study.budget(budget))
+    del limits["vectors"]  # those that are used are among the data
     described = _described(study) | {
-        "budget": {"name": budget, **asdict(study.budget(budget))},
+        "budget": {"name": budget, **limits},
         "data": {
             "train": _bare(data.train),
             "dev": _bare(data.dev),

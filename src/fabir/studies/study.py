@@ -20,11 +20,13 @@ class Budget:
         questions: of the training file, in whole articles; 0 for all
         dev_questions: of the dev file, in whole articles; 0 for all
         training: values of the configurations' training sections
+        vectors: the name of the word vectors' file, if not the study's
     """
 
     questions: int = 0
     dev_questions: int = 0
     training: dict[str, Any] = field(default_factory=dict)
+    vectors: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +36,15 @@ class Row:
     Args:
         name: what the report calls it
         config: a shipped configuration's name, or a file beside the study's
-        network: values of its network section, for vectors of another size than the paper's
+        network: by budget, values of its network section, such as for vectors of another size than
+            the paper's
         training: by budget, values of its training section that go before the budget's
         paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
     """
 
     name: str
     config: str
-    network: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, dict[str, Any]] = field(default_factory=dict)
     training: dict[str, dict[str, Any]] = field(default_factory=dict)
     paper: dict[str, float] = field(default_factory=dict)
 
@@ -86,6 +89,7 @@ class Study:
         if self.base:
             _among("base", [self.base], names)
         for row in self.rows:
+            _among(f"row {row.name}: network", row.network, self.budgets)
             _among(f"row {row.name}: training", row.training, self.budgets)
             _among(f"row {row.name}: paper", row.paper, MEASURES)
 
@@ -108,7 +112,7 @@ class Study:
         beside = self.folder / row.config
         path = beside if beside.suffix == ".yaml" else SHIPPED / f"{row.config}.yaml"
         training = self.budget(name).training | row.training.get(name, {})
-        changed = {"network": row.network, "training": training}
+        changed = {"network": row.network.get(name, {}), "training": training}
         overrides = [
             text
             for section, values in changed.items()

@@ -141,7 +141,7 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
     data = Data(
         options.train or options.data / study.train,
         options.dev or options.data / study.dev,
-        options.vectors or options.data / study.vectors,
+        options.vectors or options.data / (study.budget(options.budget).vectors or study.vectors),
     )
     if options.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
