@@ -240,6 +240,16 @@ def test_find_lr_prints_a_rate_and_draws(
     assert "name a .png" in line
 
 
+def test_reproduce_says_where_missing_files_come_from(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    study = ("reproduce", "fabir-table-2", "--data", tmp_path)
+    line = refused(capsys, *study)
+    assert f"no {tmp_path}/train-v1.1.json: `fabir download squad --to {tmp_path}` fetches" in line
+    named = ("--train", files.train, "--dev", files.dev)
+    assert "glove.6B.zip: `fabir download glove" in refused(capsys, *study, *named)
+
+
 def test_analyse_writes_a_page_with_all_that_it_shows(
     capsys: pytest.CaptureFixture[str], files: Files, reader: Path, tmp_path: Path
 ) -> None:

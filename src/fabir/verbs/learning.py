@@ -138,13 +138,25 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
     if options.report_only:
         print(report(study, output))
         return
+    if options.seeds < 1:
+        raise InputError(f"--seeds must be at least 1, not {options.seeds}")
+    vectors = study.budget(options.budget).vectors or study.vectors
+    for option, name, collection in (
+        ("train", study.train, "squad"),
+        ("dev", study.dev, "squad"),
+        ("vectors", vectors, "glove"),
+    ):
+        file = options.data / name.partition(":")[0]
+        if getattr(options, option) is None and not file.exists():
+            raise InputError(
+                f"there is no {file}: `fabir download {collection} --to {options.data}` fetches "
+                f"it, --{option} names another"
+            )
     data = Data(
         options.train or options.data / study.train,
         options.dev or options.data / study.dev,
-        options.vectors or options.data / (study.budget(options.budget).vectors or study.vectors),
+        options.vectors or options.data / vectors,
     )
-    if options.seeds < 1:
-        raise InputError(f"--seeds must be at least 1, not {options.seeds}")
     print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
 
 
