@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from fabir.training.metrics import FILE, forget_metrics, hours_until, log_metrics
+from fabir.training.metrics import FILE, forget_metrics, hours_until, log_metrics, median_rate
 
 
 def steps(folder: Path) -> list[int]:
@@ -45,3 +45,9 @@ def test_the_hours_until_a_score(tmp_path: Path) -> None:
         log_metrics(tmp_path, step=seconds, seconds=seconds, epoch=1.0, loss=1.0, f1=f1)
     assert hours_until(tmp_path, 77) == {"hours_until_77": 1.0}
     assert hours_until(tmp_path, 79) == {}
+
+
+def test_the_rate_is_that_of_undisturbed_stretches(tmp_path: Path) -> None:
+    for step, seconds in (4, 9.0), (8, 11.0), (12, 13.0), (16, 3613.0), (20, 3615.0):
+        log_metrics(tmp_path, step=step, seconds=seconds)
+    assert median_rate(tmp_path) == 2.0

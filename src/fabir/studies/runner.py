@@ -29,7 +29,7 @@ from fabir.studies.report import render
 from fabir.studies.study import Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
-from fabir.training.metrics import best_scores, hours_until
+from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
 
 RESULTS, REPORT, _LOCK = "results.json", "report.md", ".lock"
@@ -281,7 +281,7 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
         "parameters": sum(weights.numel() for weights in reader.network.parameters()),
         "epochs": progress.epoch,
         "training_hours": round(progress.seconds / 3600, 3),
-        "training_rate": round(progress.step * config.training.batch_size / progress.seconds, 1),
+        "training_rate": round(median_rate(folder) * config.training.batch_size, 1),
         "answering_rate": round(len(timed) / seconds, 1),
     }
 

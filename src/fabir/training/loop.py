@@ -220,7 +220,7 @@ class Trainer:
             log_metrics(
                 self.output,
                 step=progress.step,
-                seconds=round(progress.seconds, 1),
+                seconds=round(progress.seconds, 3),
                 epoch=round(progress.step / self.per_epoch, 3),
                 loss=loss,
                 **scores,

@@ -2,7 +2,8 @@
 What is measured is not decided here."""
 
 import json
-from itertools import islice
+import statistics
+from itertools import islice, pairwise
 from pathlib import Path
 
 from fabir.files import replacing
@@ -38,6 +39,18 @@ def best_scores(folder: Path) -> dict[str, float]:
     """What the evaluation with the highest F1 measured: that of the weights in the folder."""
     best = max(_evaluations(folder), key=lambda line: line["f1"])
     return {name: value for name, value in best.items() if name not in _COURSE}
+
+
+def median_rate(folder: Path) -> float:
+    """Steps a second: the median over the lines of the run, so that what else the machine did for a
+    while, or a pause, does not count."""
+    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
+    places = [(0, 0.0), *((line["step"], line["seconds"]) for line in lines)]
+    return statistics.median(
+        (step - last) / (seconds - before)
+        for (last, before), (step, seconds) in pairwise(places)
+        if step > last and seconds > before
+    )
 
 
 def hours_until(folder: Path, f1: float) -> dict[str, float]:
