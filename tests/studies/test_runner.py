@@ -119,6 +119,9 @@ def test_a_run_that_broke_off_goes_on(
         with pytest.raises(ZeroDivisionError):
             reproduce(study, "one", data(files), tmp_path, ["plain"])
     trained = (tmp_path / "plain" / "network.safetensors").read_bytes()
+    rows = replace(study.rows[0], training={"one": {"clip": 3.0}}), study.rows[1]
+    with pytest.raises(InputError, match=r"training.clip unset for plain, and now it is 3.0"):
+        reproduce(replace(study, rows=rows), "one", data(files), tmp_path, ["plain"])
     page = reproduce(study, "one", data(files), tmp_path, ["plain"])
     assert (tmp_path / "plain" / "network.safetensors").read_bytes() == trained
     assert "Not run yet: wide." in page.read_text()

@@ -86,23 +86,24 @@ def reproduce(
     for number, row in enumerate(missing, 1):
         name, seed = row
         folder = f"{name}-seed-{seed}" if seed else name
+        settings = {"seed": configs[row].training.seed, **_settings(study, budget, name)}
         with locked(output / f".{folder}{_LOCK}") as ours:
             with _results(study, budget, data, output) as results:
                 done = _measured(results, configs, row)
+                if ours and not done:
+                    begun = results.setdefault("begun", {}).setdefault(folder, settings)
+                    _check(begun, settings, output, f" for {folder}")
             if done or not ours:
                 who = "measured" if done else "being trained"
                 print(f"row {folder} is {who} by another process", file=sys.stderr)
                 continue
             print(f"row {number} of {len(missing)}: {folder}", file=sys.stderr)
             run = _row(configs[row], used, dev, output / folder)
-            conditions = {
-                "seed": configs[row].training.seed,
-                **_settings(study, budget, name),
-                **_machine(),
-            }
             with _results(study, budget, data, output) as results:
-                runs = [*results["rows"].get(name, []), {**run, "conditions": conditions}]
-                results["rows"][name] = sorted(runs, key=lambda run: run["conditions"]["seed"])
+                runs = results["rows"].setdefault(name, [])
+                runs.append({**run, "conditions": {**settings, **_machine()}})
+                runs.sort(key=lambda run: run["conditions"]["seed"])
+                del results["begun"][folder]
     return output / REPORT
 
 
