@@ -140,7 +140,7 @@ class Coattention(nn.Module):
         *,
         sentinels: Literal["none", "separate", "common"] = "none",
         sentinel_place: Literal["before", "after"] = "before",
-        sentinel_spread: float = 1.0,
+        sentinel_spread: float = 0.1,
         project: bool = True,
         second: bool = True,
     ) -> None:

@@ -47,7 +47,7 @@ class A3Config(BidafConfig):
     attention: Literal["flow", "coattention", "stacked", "merged", "trilinear"] = "trilinear"
     sentinels: Literal["none", "separate", "common"] = "none"
     sentinel_place: Literal["before", "after"] = "before"
-    sentinel_spread: float = 1.0
+    sentinel_spread: float = 0.1
     keep_passage: bool = False
     heads: int = 4
     attention_start: Literal["uniform", "glorot", "orthogonal"] = "uniform"
