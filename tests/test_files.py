@@ -3,6 +3,8 @@ import io
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.errors import InputError
-from fabir.files import open_text, read_text, remove_partial, replacing, write_json
+from fabir.files import locked, open_text, read_text, remove_partial, replacing, write_json
 
 
 def names(folder: Path) -> list[str]:
@@ -133,3 +135,33 @@ def test_json_is_written_for_people_too(tmp_path: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8")) == {"text": "café", "scores": [1, 0.5]}
     assert "café" in path.read_text(encoding="utf-8")
     assert path.read_text(encoding="utf-8").endswith("\n")
+
+
+HOLD = """
+import sys
+from fabir.files import locked
+with locked(sys.argv[1]) as ours:
+    print(ours, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_lock_is_one_processs_until_it_ends(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    path = tmp_path / "new" / "lock"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"True\n"
+        with locked(path) as ours:
+            assert not ours
+        holder.kill()
+        with locked(path, wait=True) as ours:
+            assert ours
+    with locked(path) as ours:
+        assert ours
+
+
+def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write"), locked(tmp_path):
+        pass

@@ -2,13 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from fabir.cli import main
+from fabir.readers import registered
 from fabir.studies.study import read_study, shipped
+from fabir.training.rows import PAPER
 from tiny import Files
 
 PAGE = (Path(__file__).parent.parent / "docs" / "studies.md").read_text(encoding="utf-8")
@@ -30,8 +34,15 @@ def test_the_example_is_a_study(study: Path) -> None:
     configs = {row.name: mine.run_config(row, "short") for row in mine.rows}
     assert configs["wide"].network.feed_forward == 800 != configs["fabir"].network.feed_forward
     assert {config.training.epochs for config in configs.values()} == {1}
+    for budget in "short", "smoke":
+        assert mine.budget(budget).vectors.endswith(".50d.txt")
+        for row in mine.rows:
+            with torch.device("meta"):  # as it is run without --vectors
+                for each, dim in (mine, 50), (own, 100):
+                    config = each.run_config(row, budget).network
+                    registered("fabir").network(config, replace(PAPER, word_dim=dim))
     assert {own.run_config(row, "short").training.epochs for row in own.rows} == {3}
-    assert {own.run_config(row, "full").training.epochs for row in own.rows} == {54}
+    assert own.budgets.keys() == {"smoke", "short"}
 
 
 def test_the_example_has_a_report(

@@ -96,16 +96,18 @@ def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        file = open(path, "a")  # noqa: SIM115
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    with open(path, "w") as file:
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            ours = True
         except BlockingIOError:
-            yield False
-        else:
-            yield True
+            ours = False
+        except OSError as error:  # some network drives
+            raise InputError(f"cannot lock {path}: {error.strerror or error}") from error
+        yield ours
 
 
 def remove_partial(folder: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     Raises:
         InputError: one is there twice.
     """
-    paths = [folder.resolve() for folder in folders]
+    paths = [Path(os.path.abspath(folder)) for folder in folders]
     for path in paths:
         if paths.count(path) > 1:
             raise InputError(f"{path} is named twice: name it once")

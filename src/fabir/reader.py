@@ -72,7 +72,7 @@ class Reader:
         )
         try:
             network = registered(name).network(config, sizes)
-        except (ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError, ZeroDivisionError) as error:
             raise InputError(f"the configuration of reader {name}: {error}") from error
         reader = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
         reader._words.fixed.copy_(fixed)

@@ -74,6 +74,7 @@ def test_many_at_a_time_get_the_same_answers(predictor: Predictor) -> None:
         expected = predictor.answer(each["question"], each["passage"])
         assert [a["start"] for a in response.json()["answers"]] == [a.start for a in expected]
     assert 'fabir_requests_total{path="/answer",status="200"} 32.0' in metrics
+    assert 'fabir_requests_in_progress{path="/answer"} 0.0' in metrics
     batches = re.search(r"fabir_batch_questions_count (\d+)", metrics)
     assert batches
     assert int(batches[1]) < 32

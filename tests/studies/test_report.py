@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fabir.studies.report import render
-from fabir.studies.runner import _described
+from fabir.studies.results import _described
 from fabir.studies.study import read_study
 
 PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))

@@ -12,9 +12,12 @@ from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.studies import runner
-from fabir.studies.runner import Data, report, reproduce
+from fabir.studies.results import Data, report
+from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
 from tiny import NETWORK, TRAINING, Files
+
+PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,7 @@ def test_a_run_that_broke_off_goes_on(
     rows = replace(study.rows[0], training={"one": {"clip": 3.0}}), study.rows[1]
     with pytest.raises(InputError, match=r"training.clip unset for plain, and now it is 3.0"):
         reproduce(replace(study, rows=rows), "one", data(files), tmp_path, ["plain"])
+    assert report(study, tmp_path).exists()  # which forgets nothing
     page = reproduce(study, "one", data(files), tmp_path, ["plain"])
     assert (tmp_path / "plain" / "network.safetensors").read_bytes() == trained
     assert "Not run yet: wide." in page.read_text()
@@ -178,6 +182,42 @@ def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(
         reproduce(study, "two", data(files), tmp_path)
 
 
+def test_a_row_that_could_not_be_begun_may_be_corrected(
+    study: Study, files: Files, tmp_path: Path
+) -> None:
+    wrong = replace(study.rows[0], network={"one": {"heads": 5}})
+    with pytest.raises(InputError, match="5 heads do not divide"):
+        reproduce(replace(study, rows=(wrong,)), "one", data(files), tmp_path)
+    reproduce(study, "one", data(files), tmp_path, ["plain"])
+    assert "begun" not in json.loads((tmp_path / "results.json").read_text())
+
+
+def test_another_first_seed_is_no_second_run(
+    study: Study, files: Files, done: Path, tmp_path: Path
+) -> None:
+    rows = tuple(replace(row, training={"one": {"seed": 5}}) for row in study.rows)
+    with pytest.raises(InputError, match=r"with training.seed unset for plain, and now it is 5"):
+        reproduce(replace(study, rows=rows), "one", data(files), done)
+    training = {**TRAINING, "seed": 5}
+    config = {"reader": "fabir", "network": NETWORK, "training": training}
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump(config))
+    with pytest.raises(InputError, match=r"config.training.seed 0 for plain, and now it is 5"):
+        reproduce(replace(study, folder=tmp_path), "one", data(files), done)
+
+
+@pytest.mark.parametrize("results", PUBLISHED, ids=[path.parent.name for path in PUBLISHED])
+def test_published_tables_can_be_gone_on_with(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(runner, "train")
+    shutil.copy(results, tmp_path)
+    known = json.loads(results.read_text())
+    files = Data(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
+    study = read_study(results.parent.name)
+    page = reproduce(study, known["budget"]["name"], files, tmp_path, list(known["rows"]))
+    assert page.read_text() == (results.parent / "report.md").read_text()
+
+
 def test_two_processes_share_the_rows(
     study: Study,
     files: Files,
@@ -205,7 +245,7 @@ def test_two_processes_share_the_rows(
     }
     said = capsys.readouterr().err
     assert "row plain is being trained by another process" in said
-    assert "row wide is measured by another process" in said
+    assert "row wide was measured by another process" in said
 
 
 def test_a_launchers_processes_are_refused(

@@ -53,7 +53,7 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
 
 
 def report_again(output: Path) -> Path:
-    """Write everything but the numbers again from those in the folder; returns the page's path.
+    """Write everything again from the numbers in the folder; returns the page's path.
 
     Raises:
         InputError: as `write_report`, or there are none.

@@ -165,8 +165,8 @@ def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
     """Where and when rows were run, and with which seeds; nothing if none was."""
     found = [run["conditions"] for runs in measured.values() for run in runs]
     machines = dict.fromkeys(
-        f"{each['cores']} cores of {each['processor']}, torch {each['torch']}, "
-        f"fabir {each['fabir']}"
+        f"{each['cores']} core{'s' * (each['cores'] != 1)} of {each['processor']}, "
+        f"torch {each['torch']}, fabir {each['fabir']}"
         for each in found
     )
     days, seeds = (sorted({each[key] for each in found}) for key in ("date", "seed"))

@@ -30,9 +30,12 @@ def forget_metrics(folder: Path, step: int) -> None:
         temporary.write_text("".join(kept), encoding="utf-8")
 
 
+def _lines(folder: Path) -> list[dict[str, float]]:
+    return list(map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines()))
+
+
 def _evaluations(folder: Path) -> list[dict[str, float]]:
-    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
-    return [line for line in lines if "f1" in line]
+    return [line for line in _lines(folder) if "f1" in line]
 
 
 def best_scores(folder: Path) -> dict[str, float]:
@@ -44,8 +47,7 @@ def best_scores(folder: Path) -> dict[str, float]:
 def median_rate(folder: Path) -> float:
     """Steps a second: the median over the lines of the run, so that what else the machine did for a
     while, or a pause, does not count."""
-    lines = map(json.loads, (folder / FILE).read_text(encoding="utf-8").splitlines())
-    places = [(0, 0.0), *((line["step"], line["seconds"]) for line in lines)]
+    places = [(0, 0.0), *((line["step"], line["seconds"]) for line in _lines(folder))]
     return statistics.median(
         (step - last) / (seconds - before)
         for (last, before), (step, seconds) in pairwise(places)

@@ -155,7 +155,9 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--report-only", action="store_true", help="write the report again, and read nothing"
+        "--report-only",
+        action="store_true",
+        help="from its analysis.json: answer nothing",
     )
 
 
@@ -168,16 +170,17 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.plots import check_plot, short_names
 
     check_plot((options.output / PAGE).with_suffix(".png"))
+    if bool(options.data) == options.report_only or (options.report_only and options.reader):
+        raise InputError("name a SQuAD file to answer, or give --report-only without one")
     if options.report_only:
         print(report_again(options.output))
         return
-    if options.data is None:
-        raise InputError("name a SQuAD file to analyse answers to, or give --report-only")
     data = read_squad(options.data, "keep")
     check_answered(data)
     found, thresholds = {}, {}
-    folders = options.reader or [Path("bundled")]
-    for folder, name in zip(folders, short_names(folders), strict=True):
+    folders = options.reader or [None]
+    names = short_names(options.reader) if options.reader else ["bundled"]
+    for folder, name in zip(folders, names, strict=True):
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold

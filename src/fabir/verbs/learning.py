@@ -130,7 +130,8 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.studies.runner import Data, report, reproduce
+    from fabir.studies.results import find_data, report
+    from fabir.studies.runner import reproduce
     from fabir.studies.study import read_study
 
     study = read_study(options.study)
@@ -140,22 +141,13 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         return
     if options.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
-    vectors = study.budget(options.budget).vectors or study.vectors
-    for option, name, collection in (
-        ("train", study.train, "squad"),
-        ("dev", study.dev, "squad"),
-        ("vectors", vectors, "glove"),
-    ):
-        file = options.data / name.partition(":")[0]
-        if getattr(options, option) is None and not file.exists():
-            raise InputError(
-                f"there is no {file}: `fabir download {collection} --to {options.data}` fetches "
-                f"it, --{option} names another"
-            )
-    data = Data(
-        options.train or options.data / study.train,
-        options.dev or options.data / study.dev,
-        options.vectors or options.data / vectors,
+    data = find_data(
+        study,
+        options.budget,
+        options.data,
+        train=options.train,
+        dev=options.dev,
+        vectors=options.vectors,
     )
     print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
 

@@ -1,0 +1,266 @@
+"""The results of a study in a folder, which several processes may add to. Nothing is run here."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fabir.data.download import COLLECTIONS
+from fabir.data.squad import read_json
+from fabir.errors import InputError
+from fabir.files import locked, replacing, write_json
+from fabir.studies.report import render
+from fabir.studies.study import Row, Study
+from fabir.training.checkpoint import FILE
+from fabir.training.configuration import RunConfig
+
+_RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
+
+
+@dataclass(frozen=True)
+class Data:
+    """The files of a run: SQuAD files to train on and to measure with, and word vectors."""
+
+    train: Path
+    dev: Path
+    vectors: Path | str
+
+
+def find_data(
+    study: Study,
+    budget: str,
+    folder: Path,
+    *,
+    train: Path | None = None,
+    dev: Path | None = None,
+    vectors: Path | str | None = None,
+) -> Data:
+    """The files of a study in `folder`, or those that are named in their place.
+
+    Raises:
+        InputError: there is no such budget, or one of the study's files is not there.
+    """
+    names = {
+        "train": study.train,
+        "dev": study.dev,
+        "vectors": study.budget(budget).vectors or study.vectors,
+    }
+    found = {"train": train, "dev": dev, "vectors": vectors}
+    for option, name in names.items():
+        file = name.partition(":")[0]
+        if found[option] is None and not (folder / file).exists():
+            fetched = [
+                f"`fabir download {collection} --to {folder}` fetches it, "
+                for collection, known in COLLECTIONS.items()
+                if file in known.files
+            ]
+            raise InputError(f"there is no {folder / file}: {''.join(fetched)}--{option} names one")
+    return Data(**{option: found[option] or folder / name for option, name in names.items()})
+
+
+@dataclass(frozen=True)
+class Run:
+    """A row of a study with one of its seeds, the first of which is number 0.
+
+    `settings` is what the study changes of the row's configuration and its budget does not, and all
+    of the configuration but for the number of the seed.
+    """
+
+    row: Row
+    number: int
+    config: RunConfig
+    settings: dict[str, Any]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.row.name}-seed-{self.number}" if self.number else self.row.name
+
+    @property
+    def seed(self) -> int:
+        return self.config.training.seed
+
+
+@dataclass(frozen=True)
+class Table:
+    """The results of a study on a budget in the folder `output`."""
+
+    study: Study
+    budget: str
+    data: Data
+    output: Path
+
+    def runs(self, names: list[str], seeds: int) -> list[Run]:
+        """Of the rows called `names`, or all; each with its first seed before any with its next."""
+        configs = [
+            (row, self.study.run_config(row, self.budget)) for row in self.study.chosen(names)
+        ]
+        return [
+            Run(row, number, _seeded(config, number), self._settings(row, config))
+            for number in range(seeds)
+            for row, config in configs
+        ]
+
+    @contextmanager
+    def opened(self) -> Iterator[dict[str, Any]]:
+        """What is known so far, with all that the report needs; what is changed in it is written.
+        Other processes wait meanwhile.
+
+        Raises:
+            InputError: the folder holds another study, budget or data.
+        """
+        with locked(self.output / LOCK, wait=True):
+            results = self._read()
+            if not results["rows"]:
+                _write(results, self.output)  # before anything else is in the folder
+            yield results
+            _write(results, self.output)
+
+    def check(self, results: dict[str, Any]) -> None:
+        """Refuse to go on if settings are no longer those that rows were run with."""
+        for row in self.study.rows:
+            if row.name in results["rows"]:
+                now = self._settings(row, self.study.run_config(row, self.budget))
+                for run in results["rows"][row.name]:
+                    _check_settings(run["conditions"], now, self.output, row.name)
+
+    def measured(self, results: dict[str, Any], run: Run) -> bool:
+        known = results["rows"].get(run.row.name, [])
+        return run.seed in [each["conditions"]["seed"] for each in known]
+
+    def begin(self, run: Run) -> bool:
+        """Note what a run is begun with; False if it has been measured meanwhile.
+
+        Raises:
+            InputError: it was begun with other settings and is half trained.
+        """
+        with self.opened() as results:
+            if self.measured(results, run):
+                return False
+            begun = results.setdefault("begun", {})
+            if run.folder in begun and (self.output / run.folder / FILE).exists():
+                _check_settings(begun[run.folder], run.settings, self.output, run.folder)
+            begun[run.folder] = run.settings
+        return True
+
+    def finish(self, run: Run, scores: dict[str, float], machine: dict[str, Any]) -> None:
+        """Add what a run measured."""
+        conditions = {"seed": run.seed, **run.settings, **machine}
+        with self.opened() as results:
+            runs = results["rows"].setdefault(run.row.name, [])
+            runs.append({**scores, "conditions": conditions})
+            runs.sort(key=lambda each: each["conditions"]["seed"])
+            begun = results.pop("begun", {})
+            begun.pop(run.folder, None)
+            if begun:
+                results["begun"] = begun
+
+    @property
+    def report(self) -> Path:
+        return self.output / _REPORT
+
+    def _settings(self, row: Row, config: RunConfig) -> dict[str, Any]:
+        changed = {key: getattr(row, key).get(self.budget, {}) for key in ("network", "training")}
+        return json.loads(json.dumps({**changed, "config": asdict(config)}))
+
+    def _read(self) -> dict[str, Any]:
+        limits = asdict(self.study.budget(self.budget))
+        del limits["vectors"]  # those that are used are among the data
+        data = {name: _bare(path) for name, path in vars(self.data).items()}
+        described = _described(self.study) | {
+            "budget": {"name": self.budget, **limits},
+            "data": data,
+        }
+        described = json.loads(json.dumps(described))
+        if not (self.output / _RESULTS).exists():
+            return {**described, "rows": {}}
+        known, same = _known(self.output), ("title", "budget", "data")
+        then, now = ({key: each.get(key) for key in same} for each in (known, described))
+        _check(then, now, self.output)
+        return {**known, **described}
+
+
+def report(study: Study, output: Path) -> Path:
+    """Write the report of `output` again from its results; returns its path. Nothing is run.
+
+    Raises:
+        InputError: no results there, or another study's.
+    """
+    _known(output)  # before there is a lock in a folder of something else
+    with locked(output / LOCK, wait=True):
+        known = _known(output)
+        _check({"title": known.get("title")}, {"title": study.title}, output)
+        _write({**known, **_described(study)}, output)
+    return output / _REPORT
+
+
+def _seeded(config: RunConfig, number: int) -> RunConfig:
+    return replace(config, training=replace(config.training, seed=config.training.seed + number))
+
+
+def _write(results: dict[str, Any], output: Path) -> None:
+    write_json(output / _RESULTS, results)
+    with replacing(output / _REPORT) as temporary:
+        temporary.write_text(render(results), encoding="utf-8")
+
+
+def _described(study: Study) -> dict[str, Any]:
+    """What the report needs beside measures; it may change without any row being run again."""
+    paper = {row.name: row.paper for row in study.rows}
+    return {
+        "title": study.title,
+        "source": study.source,
+        "base": study.base,
+        "ranked": study.ranked,
+        "paper": paper,
+    }
+
+
+def _known(output: Path) -> dict[str, Any]:
+    known = read_json(output / _RESULTS)
+    try:
+        runs = [run for runs in known["rows"].values() for run in runs]
+        if all(run.keys() >= {"f1", "conditions"} for run in runs):
+            return known
+    except (AttributeError, KeyError, TypeError):
+        pass
+    raise InputError(
+        f"{output / _RESULTS} is not of a study, or of an older fabir: name another folder"
+    )
+
+
+def _check_settings(then: dict[str, Any], now: dict[str, Any], output: Path, name: str) -> None:
+    before = _flat({key: then.get(key, {}) for key in now})
+    # An option that fabir has got since is as it was when there was none.
+    after = {
+        key: value
+        for key, value in _flat(now).items()
+        if key in before or not key.startswith("config.")
+    }
+    _check(before, after, output, f" for {name}")
+
+
+def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str = "") -> None:
+    before, after = _flat(then), _flat(now)
+    for key in {**after, **before}:
+        old, new = before.get(key, "unset"), after.get(key, "unset")
+        if old != new:
+            raise InputError(
+                f"{output} was made with {key} {old}{where}, and now it is {new}: name another "
+                "folder"
+            )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Values within values by names such as `training.epochs`."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def _bare(path: Path | str) -> str:
+    """A file's name, compressed or not; of an archive the name of the file in it."""
+    return Path(path).name.rpartition(".zip:")[2].removesuffix(".gz")
