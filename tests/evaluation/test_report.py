@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from factories import analysed
 from tiny import dataset
 
 pytest.importorskip("matplotlib")
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "breakdown"
 
 
 def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
@@ -43,6 +46,12 @@ def test_what_is_no_analysis_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "analysis.json").write_text(content)
     with pytest.raises(InputError, match=r"analysis.json is not an analysis"):
         report_again(tmp_path)
+
+
+def test_the_published_breakdown_is_what_its_numbers_make(tmp_path: Path) -> None:
+    shutil.copy(PUBLISHED / "analysis.json", tmp_path)
+    report_again(tmp_path)
+    assert (tmp_path / "groups.csv").read_bytes() == (PUBLISHED / "groups.csv").read_bytes()
 
 
 def test_tables_hold_what_was_measured(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
 def _calibration(analysis: dict[str, Any]) -> Any:
     figure = new_figure(5, 5)
     axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="as sure as right")
+    axes.plot([0, 1], [0, 1], color="0.7", linewidth=1, label="as sure as right")
     for number, (reader, measured) in enumerate(analysis["readers"].items()):
         said, was = zip(*measured["calibration"]["curve"], strict=True)
         error = measured["calibration"]["error"]
