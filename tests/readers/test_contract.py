@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fabir.layers.dropout import enable_dropout
+from fabir.layers.dropout import Dropout, enable_dropout
 from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
 from fabir.reader import Reader
 from fabir.readers import READERS
@@ -136,7 +136,9 @@ def test_trains_with_dropout_alike_from_one_seed(reader: Reader) -> None:
         )
         found.append(logits.start)
     assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
+    layers = twin.network.modules()
+    dropped = any(isinstance(layer, Dropout) and layer.threshold for layer in layers)
+    assert torch.equal(found[0], found[2]) != dropped
     enable_dropout(twin.network, False)
     for trained, exact in zip(twin.network(batch), read(reader, *PAIRS), strict=True):
         torch.testing.assert_close(trained, exact, atol=1e-4, rtol=0)
