@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 _MARKERS = "o", "s", "^", "D", "v", "P", "X"
 _LINES = "-", "--", "-.", ":"
+_DOTS = 300  # an inch, for print
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -95,4 +96,4 @@ def save(figure: Figure, path: Path) -> None:
 
     # Names within an SVG file are random without a salt of ours.
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "fabir"}):
-        figure.savefig(temporary, format=kind, dpi=300, metadata=metadata)
+        figure.savefig(temporary, format=kind, dpi=_DOTS, metadata=metadata)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fabir import plots
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS
 from fabir.evaluation.report import report_again, write_report
@@ -15,7 +16,14 @@ from tiny import dataset
 
 pytest.importorskip("matplotlib")
 
+
 PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "breakdown"
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots that are drawn fast."""
+    monkeypatch.setattr(plots, "_DOTS", 30)
 
 
 def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
