@@ -56,7 +56,8 @@ def test_orthogonal_maps_keep_angles() -> None:
 def test_coattention_with_self_attention(
     kind: Literal["stacked", "merged"], sentinels: Literal["none", "separate"]
 ) -> None:
-    layer = RecurrentCoattention(DIM, A3Config(attention=kind, heads=HEADS, sentinels=sentinels))
+    config = A3Config(attention=kind, heads=HEADS, sentinels=sentinels)
+    layer = RecurrentCoattention(DIM, config).eval()
     layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
     passages, questions, *masks = padded_texts(LENGTHS, DIM)
     found = layer(passages, questions, *masks)
@@ -113,7 +114,7 @@ def test_trilinear_self_attention() -> None:
 
 def test_answer_pointer() -> None:
     """Section 3.4: the end's state is made from the passage as the start weighs it."""
-    layer = AnswerPointer(2 * DIM, 5)
+    layer = AnswerPointer(2 * DIM, A3Config(pointer_hidden=5)).eval()
     passage, _, mask, question_mask = padded_texts(LENGTHS, DIM)
     attended, modelled = passage, passage.flip(2)
     start, end = layer(attended, modelled, passage, mask, question_mask)
@@ -129,7 +130,7 @@ def test_answer_pointer() -> None:
 
 
 def test_pointers_begin_with_signs() -> None:
-    assert AnswerPointer(DIM, 5).v.weight.abs().tolist() == [[1.0] * 5]
+    assert AnswerPointer(DIM, A3Config(pointer_hidden=5)).v.weight.abs().tolist() == [[1.0] * 5]
 
 
 @pytest.mark.parametrize("attention", ["coattention", "merged"])
@@ -140,7 +141,7 @@ def test_one_question_word_says_the_same_to_all_passage_words(
     """With one question word every softmax over the question is 1: what passage words gather does
     not tell them apart, and in whatever order they stand, only their own vectors can."""
     config = A3Config(attention=attention, heads=2, keep_passage=keep_passage)
-    layer = RecurrentCoattention(8, config)
+    layer = RecurrentCoattention(8, config).eval()
     passage, question = torch.randn(1, 6, 8), torch.randn(1, 1, 8)
     masks = torch.ones(1, 6, 1, dtype=torch.bool), torch.ones(1, 1, 1, dtype=torch.bool)
 

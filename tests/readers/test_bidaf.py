@@ -1,5 +1,6 @@
 """BiDAF's layers after attention against loops over words, and what its readers refuse."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -8,10 +9,12 @@ from torch import Tensor, nn
 
 from fabir.layers.embedding import VocabularySizes
 from fabir.layers.fusion import Fusion
+from fabir.layers.recurrent import Bidirectional
 from fabir.readers.a3 import A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig, RecurrentOutput
 from fabir.readers.rnet import RnetConfig
-from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_vocabulary
+from fabir.training.configuration import SHIPPED, load_config
+from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_reader, small_vocabulary
 
 DIM = 4
 
@@ -76,6 +79,63 @@ def test_modelling_layers_read_one_another(layers: int) -> None:
     network(batch_of(small_vocabulary(), ("What pulls?", RAIN), ("Who?", ABBEY)))
     ((attended, modelled, *_),) = given
     torch.testing.assert_close(modelled, attended / 2**layers)
+
+
+SHIPPED_ROWS = ["bidaf", "a3-coatt", "a3-charemb-triselfatt-condoutput", "rnet-5-output"]
+
+
+@pytest.mark.parametrize("name", SHIPPED_ROWS)
+def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
+    reader = small_reader(*shipped(name, dropout=0.5))
+    zeros: list[float] = []
+
+    def count(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        zeros.append((inputs[0] == 0).float().mean().item())
+
+    for part, layer in reader.network.named_modules():
+        pointed = part in ("output.words", "output.pointing.words")
+        if pointed or isinstance(layer, Bidirectional):
+            layer.register_forward_pre_hook(count)
+    batch = batch_of(reader.vocabulary, ("What pulls?", RAIN), ("Who?", ABBEY))
+    reader.network(batch)
+    before = zeros.copy()  # padding, and what a ReLU left
+    zeros.clear()
+    reader.network.train()(batch)
+    # What is gathered beside a word has no dropout of its own.
+    assert all(now > then + 0.12 for then, now in zip(before, zeros, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("bidaf", {"attention.similarity.both"}),
+        ("a3-coatt", {"attention.coattention.projection.weight"}),
+        ("a3-charemb-triselfatt-condoutput", {"attention.flow.similarity.both", "output.v.weight"}),
+        (
+            "rnet-5-output",
+            {"output.pointing.v.weight"}
+            | {
+                f"attention.below.{way}.{map}.weight"
+                for way in ("forwards", "backwards")
+                for map in ("words", "passage", "v")
+            },
+        ),
+    ],
+)
+def test_a_random_start_draws_what_else_begins_alike(name: str, weights: set[str]) -> None:
+    alike, drawn = (
+        small_reader(*shipped(name, cross_start=start)).network.state_dict()
+        for start in ("alike", "random")
+    )
+    others = {part for part, value in alike.items() if not torch.equal(value, drawn[part])}
+    assert {part for part in others if part.endswith(("weight", "both"))} == weights
+    for part in weights:
+        assert len(drawn[part].unique()) == drawn[part].numel()
+
+
+def shipped(name: str, **changes: Any) -> tuple[str, Any]:
+    run = load_config(SHIPPED / f"{name}.yaml")
+    return run.reader, replace(run.network, **changes)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import torch
 from torch import Tensor
 
 from fabir.layers.fusion import AdditiveAttention
-from fabir.readers.rnet import QuestionPointer, SelfAttention
+from fabir.readers.rnet import QuestionPointer, RnetConfig, SelfAttention
 from factories import Seen, padded_texts
 
-DIM, HIDDEN = 6, 4
+DIM, HIDDEN = 8, 4
 LENGTHS = [(5, 3), (1, 1)]  # of passage and question
+CONFIG = RnetConfig(hidden=HIDDEN, dropout=0.0)
 
 
 def logits(layer: AdditiveAttention, words: Tensor, query: Tensor) -> Tensor:
@@ -19,7 +20,7 @@ def logits(layer: AdditiveAttention, words: Tensor, query: Tensor) -> Tensor:
 
 def test_self_attention() -> None:
     """Eq. 7, before its recurrent layer."""
-    layer = SelfAttention(DIM, HIDDEN, gated=True)
+    layer = SelfAttention(DIM, CONFIG)
     layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
     x, _, mask, _ = padded_texts(LENGTHS, DIM)
     found = layer(x, mask)
@@ -33,7 +34,7 @@ def test_self_attention() -> None:
 
 def test_pointer() -> None:
     """Two steps of one pointer, the first from the pooled question."""
-    layer = QuestionPointer(DIM, DIM, HIDDEN)
+    layer = QuestionPointer(DIM, CONFIG)
     modelled, question, mask, question_mask = padded_texts(LENGTHS, DIM)
     start, end = layer(modelled, modelled, question, mask, question_mask)
     for row, (words, count) in enumerate(LENGTHS):
@@ -47,4 +48,4 @@ def test_pointer() -> None:
 
 
 def test_the_pointer_begins_with_signs() -> None:
-    assert QuestionPointer(DIM, DIM, HIDDEN).pointing.v.weight.abs().tolist() == [[1.0] * HIDDEN]
+    assert QuestionPointer(DIM, CONFIG).pointing.v.weight.abs().tolist() == [[1.0] * HIDDEN]

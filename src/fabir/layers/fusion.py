@@ -3,7 +3,7 @@
 Masks are [batch, length, 1], True on real tokens. Here a map is [batch, passage, question].
 """
 
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,15 @@ from fabir.layers.masking import mask_bias, masked_softmax
 
 _CELLS = 1 << 23  # numbers of one part of an additive attention
 _STEEP, _SHARE = 3.0, 0.7  # of additive attention at the start, for states of recurrent cells
+
+
+@runtime_checkable
+class StartsAlike(Protocol):
+    """A module whose weights begin so that alike words meet, or a pointer tells them apart."""
+
+    def start_random(self) -> None:
+        """Draw those weights at random in place of that, as the papers do."""
+        ...
 
 
 class Trilinear(nn.Module):
@@ -39,6 +48,9 @@ class Trilinear(nn.Module):
         self.passage = nn.Linear(dim, 1, bias=False)
         self.question = nn.Linear(dim, 1, bias=False)
         self.both = nn.Parameter(torch.full((dim,), start))
+
+    def start_random(self) -> None:
+        nn.init.normal_(self.both, std=len(self.both) ** -0.5)
 
     def forward(self, passage: Tensor, question: Tensor) -> Tensor:
         product = torch.bmm(passage * self.both.to(passage.dtype), question.transpose(1, 2))
@@ -153,6 +165,10 @@ class Coattention(nn.Module):
         self.second = second
         count = {"none": 0, "separate": 1 + second, "common": 1}[sentinels]
         self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None
+
+    def start_random(self) -> None:
+        if self.projection is not None:
+            self.projection.reset_parameters()
 
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor

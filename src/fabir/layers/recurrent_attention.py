@@ -61,6 +61,10 @@ class AttentiveGru(nn.Module):
         self.cell = nn.GRUCell(2 * dim, hidden)
         alike(self.words, self.passage, self.v)
 
+    def start_random(self) -> None:
+        for linear in (self.words, self.passage, self.v):
+            linear.reset_parameters()
+
     def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
         if torch.compiler.is_compiling():
             raise RuntimeError("it attends word by word: a graph would take one length of passage")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.attention import check_heads
+from fabir.layers.dropout import Dropout
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
@@ -77,7 +78,7 @@ class A3(Bidaf):
 
     def make_output(self, config: A3Config, attended: int, modelled: int) -> nn.Module:
         if config.conditional_end:
-            return AnswerPointer(attended + modelled, config.pointer_hidden)
+            return AnswerPointer(attended + modelled, config)
         return super().make_output(config, attended, modelled)
 
 
@@ -133,6 +134,7 @@ class RecurrentCoattention(Fusion):
             second=self.kind != "merged",
         )
         self.keep_passage = config.keep_passage
+        self.dropout = Dropout(config.dropout)
         self.layer = Bidirectional((2 + self.keep_passage) * dim, dim, config.cell)
         self.size = 2 * dim
 
@@ -152,7 +154,7 @@ class RecurrentCoattention(Fusion):
             both = torch.cat([both, torch.bmm(weights, other)], dim=2)
         if self.keep_passage:
             both = torch.cat([own, both], dim=2)
-        return self.layer(both, passage_mask)
+        return self.layer(self.dropout(both), passage_mask)
 
 
 class TrilinearSelfAttention(Fusion):
@@ -185,13 +187,18 @@ class AnswerPointer(nn.Module):
     here its size is a field.
     """
 
-    def __init__(self, dim: int, hidden: int) -> None:
+    def __init__(self, dim: int, config: A3Config) -> None:
         super().__init__()
+        hidden = config.pointer_hidden
+        self.dropout = Dropout(config.dropout)
         self.words = nn.Linear(dim, hidden, bias=False)
         self.state = nn.Linear(hidden, hidden)
         self.v = nn.Linear(hidden, 1, bias=False)
         self.step = nn.Linear(dim, hidden)
         pointed(self.v)
+
+    def start_random(self) -> None:
+        self.v.reset_parameters()
 
     def forward(
         self,
@@ -202,7 +209,7 @@ class AnswerPointer(nn.Module):
         question_mask: Tensor,
     ) -> tuple[Tensor, Tensor]:
         """Shape: see `fabir.readers.bidaf.RecurrentOutput`; `question` is not used."""
-        passage = torch.cat([attended, modelled], dim=2)
+        passage = self.dropout(torch.cat([attended, modelled], dim=2))
         words = self.words(passage)
         state = words.new_zeros(words.shape[0], 1, words.shape[2])
         start = self._point(words, state)

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from fabir.layers.dropout import Dropout
 from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointed
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional, Cell
@@ -62,12 +63,12 @@ class Rnet(Bidaf):
         )
         if not config.self_attention:
             return below
-        return SelfAttentive(below, SelfAttention(below.size, config.hidden, config.gated), two)
+        return SelfAttentive(below, SelfAttention(below.size, config), two)
 
     def make_output(self, config: RnetConfig, attended: int, modelled: int) -> nn.Module:
         if config.pointer == "layers":
             return super().make_output(config, attended, modelled)
-        return QuestionPointer(modelled, 2 * config.hidden, config.hidden)
+        return QuestionPointer(modelled, config)
 
 
 class SelfAttentive(Fusion):
@@ -88,14 +89,16 @@ class SelfAttentive(Fusion):
 class SelfAttention(nn.Module):
     """Every word attends to all words of the passage, then a GRU both ways (eq. 7)."""
 
-    def __init__(self, dim: int, hidden: int, gated: bool) -> None:
+    def __init__(self, dim: int, config: RnetConfig) -> None:
         super().__init__()
-        self.attention = AdditiveAttention(dim, dim, hidden)
-        self.gate = Gate(2 * dim) if gated else nn.Identity()
-        self.layer = Bidirectional(2 * dim, hidden, "gru")
+        self.dropout = Dropout(config.dropout)
+        self.attention = AdditiveAttention(dim, dim, config.hidden)
+        self.gate = Gate(2 * dim) if config.gated else nn.Identity()
+        self.layer = Bidirectional(2 * dim, config.hidden, "gru")
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Shape: x [batch, passage, dim] -> [batch, passage, 2 * hidden]."""
+        x = self.dropout(x)
         gathered = self.attention(x, x, mask)
         return self.layer(self.gate(torch.cat([x, gathered], dim=2)), mask)
 
@@ -105,17 +108,20 @@ class QuestionPointer(nn.Module):
 
     Args:
         dim: features of the passage it points into
-        question: features of the question
-        hidden: size of the space that words and pointer are compared in
     """
 
-    def __init__(self, dim: int, question: int, hidden: int) -> None:
+    def __init__(self, dim: int, config: RnetConfig) -> None:
         super().__init__()
+        hidden, question = config.hidden, 2 * config.hidden
+        self.dropout = Dropout(config.dropout)
         self.seed = nn.Parameter(torch.randn(question) * question**-0.5)
         self.pooling = AdditiveAttention(question, question, hidden)
         self.pointing = AdditiveAttention(dim, question, hidden)
         self.cell = nn.GRUCell(dim, question)
         pointed(self.pointing.v)
+
+    def start_random(self) -> None:
+        self.pointing.v.reset_parameters()
 
     def forward(
         self,
@@ -128,6 +134,7 @@ class QuestionPointer(nn.Module):
         """Shape: see `fabir.readers.bidaf.RecurrentOutput`; `attended` is not used."""
         seed = self.seed.to(question.dtype).expand(question.shape[0], 1, -1)
         state = self.pooling(question, seed, question_mask)
+        modelled = self.dropout(modelled)
         start = self.pointing.logits(modelled, state)
         chosen = torch.bmm(masked_softmax(start, passage_mask), modelled)
         state = self.cell(chosen.squeeze(1), state.squeeze(1))
