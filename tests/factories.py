@@ -14,7 +14,7 @@ from fabir.evaluation.analysis import analyse
 from fabir.reader import Reader
 from fabir.readers import registered
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 
@@ -42,12 +42,12 @@ SMALL = {
 WORD_DIM = 8
 
 
-def small_vocabulary() -> Vocabulary:
+def small_vocabulary(*, no_answer: bool = False) -> Vocabulary:
     """Of the words of the examples some are fixed, some trained, some unknown."""
     texts = [text for question, passage, *_ in EXAMPLES for text in (question, passage)]
     words = sorted({word.lower() for text in texts for word in tokenise(text).words})
     return Vocabulary(
-        trained=tuple(words[::5]),
+        trained=(*words[::5], *[NO_ANSWER] * no_answer),
         fixed=tuple(word for row, word in enumerate(words) if row % 5 > 1),
         characters="abcdefghijklmnopqrstuvwyzGTW,.?01",
         max_characters=8,
@@ -60,10 +60,10 @@ def small_config(config: Any) -> Any:
     return replace(config, **{name: size for name, size in SMALL.items() if name in known})
 
 
-def small_reader(name: str = "fabir", config: Any = None) -> Reader:
+def small_reader(name: str = "fabir", config: Any = None, *, no_answer: bool = False) -> Reader:
     """An untrained reader in evaluation mode; its word rows are exact in float16."""
     torch.manual_seed(0)
-    vocabulary = small_vocabulary()
+    vocabulary = small_vocabulary(no_answer=no_answer)
     rows = torch.randn(len(vocabulary.fixed), WORD_DIM).half().float()
     config = small_config(config or registered(name).config())
     reader = Reader.build(name, config, vocabulary, rows)

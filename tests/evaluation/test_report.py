@@ -34,7 +34,8 @@ def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "first").iterdir()}
     assert names == {
         *(f"{each.name.replace(' ', '-')}.png" for each in GROUPINGS),
-        *("calibration.png", "analysis.json", "groups.csv", "questions.csv", "report.html"),
+        *("calibration.png", "calibration.csv", "analysis.json", "groups.csv"),
+        *("questions.csv", "report.html"),
     }
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
@@ -60,6 +61,10 @@ def test_the_published_breakdown_is_what_its_numbers_make(tmp_path: Path) -> Non
     shutil.copy(PUBLISHED / "analysis.json", tmp_path)
     report_again(tmp_path)
     assert (tmp_path / "groups.csv").read_bytes() == (PUBLISHED / "groups.csv").read_bytes()
+    page = (tmp_path / "report.html").read_text()
+    assert "<p>10,570 questions." in page
+    assert "Worst" not in page  # its questions are not published
+    assert not (tmp_path / "questions.csv").exists()
 
 
 def test_tables_hold_what_was_measured(tmp_path: Path) -> None:

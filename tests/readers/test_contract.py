@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fabir.answer.predictor import Predictor
 from fabir.layers.dropout import Dropout, enable_dropout
 from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
 from fabir.reader import Reader
@@ -18,6 +19,7 @@ from fabir.training.configuration import load_config
 from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
+SPANS = [(first, last) for *_, first, last in EXAMPLES]
 
 
 def cases() -> Iterator[Any]:
@@ -41,9 +43,8 @@ def read(reader: Reader, *pairs: tuple[str, str]) -> SpanLogits:
         return reader.network(batch_of(reader.vocabulary, *pairs))
 
 
-def loss_of(logits: SpanLogits) -> Tensor:
-    spans = torch.tensor([span for *_, first, last in EXAMPLES for span in (first, last)])
-    first, last = spans.view(-1, 2).unbind(1)
+def loss_of(logits: SpanLogits, spans: list[tuple[int, int]] = SPANS) -> Tensor:
+    first, last = torch.tensor(spans).unbind(1)
     return F.cross_entropy(logits.start, first) + F.cross_entropy(logits.end, last)
 
 
@@ -144,15 +145,31 @@ def test_trains_with_dropout_alike_from_one_seed(reader: Reader) -> None:
         torch.testing.assert_close(trained, exact, atol=1e-4, rtol=0)
 
 
-def test_learns_four_examples_by_heart(reader: Reader) -> None:
-    fresh = small_reader(reader.name, reader.config)
-    batch = batch_of(fresh.vocabulary, *PAIRS)
-    optimiser = torch.optim.Adam(fresh.network.parameters(), lr=1e-2, betas=(0.9, 0.98))
+def learn(
+    reader: Reader, pairs: list[tuple[str, str]] = PAIRS, spans: list[tuple[int, int]] = SPANS
+) -> None:
+    """Until the answers of all pairs are known by heart."""
+    batch = batch_of(reader.vocabulary, *pairs)
+    optimiser = torch.optim.Adam(reader.network.parameters(), lr=1e-2, betas=(0.9, 0.98))
     for _ in range(400):
-        loss = loss_of(fresh.network(batch))
+        loss = loss_of(reader.network(batch), spans)
         if loss < 0.05:
             return
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
     pytest.fail(f"the loss is still {loss:.2f}")
+
+
+def test_learns_four_examples_by_heart(reader: Reader) -> None:
+    learn(small_reader(reader.name, reader.config))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_learns_that_a_question_has_no_answer(name: str) -> None:
+    reader = small_reader(name, no_answer=True)
+    pairs = [*PAIRS, ("When does rain fall?", ABBEY)]
+    # The place before the passage is the first.
+    learn(reader, pairs, [*((first + 1, last + 1) for first, last in SPANS), (0, 0)])
+    *has, has_not = (reading.no_answer for reading in Predictor(reader).read_all(pairs))
+    assert max(has) < 0.1 < 0.9 < has_not

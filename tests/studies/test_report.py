@@ -51,11 +51,12 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert table == [
         "| row | F1 | paper's F1 | F1 difference | EM | HasAns F1 | NoAns F1 | parameters |"
-        " paper's parameters | training, questions/s | answering, questions/s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-        "| no answer to any question | 52.50 |  |  | 52.50 |  | 100.00 |  |  |  |  |",
-        "| a | 65.00 | 66.28 | -1.28 | 60.00 | 64.00 | 66.00 | 2,345,678 |  | 20 | 80 |",
-        "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 1,385,198 | 50 | 1,200 |",
+        " paper's parameters | parameters / paper | training, questions/s |"
+        " answering, questions/s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| no answer to any question | 52.50 |  |  | 52.50 |  | 100.00 |  |  |  |  |  |",
+        "| a | 65.00 | 66.28 | -1.28 | 60.00 | 64.00 | 66.00 | 2,345,678 |  |  | 20 | 80 |",
+        "| b | 60.00 |  |  | 55.50 | 58.25 | 61.75 | 1,234,567 | 1,385,198 | 0.891 | 50 | 1,200 |",
     ]
     assert "Budget: at least 10,000 questions to train on, epochs 6." in text
     assert "Changed from the rows' configurations: clip 3 for b; heads 5, clip 3 for a." in text
@@ -64,6 +65,8 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
     assert "Changed" not in nothing
     assert "Run on" not in nothing
     assert text.endswith("Not run yet: c.\n")
+    noted = render(RESULTS | {"notes": ["b was interrupted.", "a too."]})
+    assert noted == f"{text}\nb was interrupted.\n\na too.\n"
     assert render(RESULTS) == text
 
 
@@ -89,13 +92,13 @@ def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None
     header, _, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
     assert header == (
         "| row | F1 | paper's F1 | F1 difference | F1 against a | paper's F1 against a | EM |"
-        " epochs | paper's epochs |"
+        " epochs | paper's epochs | epochs / paper |"
     )
     assert rows == [
-        "| a | 61.00 ± 1.41 | 75.0 | -14.00 |  |  | 51.00 ± 1.41 |  |  |",
-        "| b | 52.00 ± 2.83 | 73.5 | -21.50 | -9.00 | -1.50 | 42.00 ± 2.83 |  |  |",
-        "| c | 51.00 ± 1.41 | 74.0 | -23.00 | -10.00 | -1.00 | 41.00 ± 1.41 |  |  |",
-        "| d | 40.00 | 70.25 | -30.25 | -21.00 | -4.75 | 30.00 | 6 | 9 |",
+        "| a | 61.00 ± 1.41 | 75.0 | -14.00 |  |  | 51.00 ± 1.41 |  |  |  |",
+        "| b | 52.00 ± 2.83 | 73.5 | -21.50 | -9.00 | -1.50 | 42.00 ± 2.83 |  |  |  |",
+        "| c | 51.00 ± 1.41 | 74.0 | -23.00 | -10.00 | -1.00 | 41.00 ± 1.41 |  |  |  |",
+        "| d | 40.00 | 70.25 | -30.25 | -21.00 | -4.75 | 30.00 | 6 | 9 | 0.667 |",
     ]
     # Our order is a, b, c, d, the paper's a, c, b, d: 1 - 6 * (1 + 1) / (4 * 15)
     assert "Rank correlation (Spearman) of our F1 with the paper's: 0.80 over 4 rows." in text
@@ -110,6 +113,12 @@ def test_a_time_that_one_seed_lacks_is_the_others() -> None:
     assert "| a | 55.00 ± 7.07 | 66.28 | -11.28 | 45.00 ± 7.07 | 40 |" in render(
         RESULTS | {"rows": rows, "majority": {}}
     )
+
+
+def test_hours_that_were_not_enough_are_named() -> None:
+    text = render(RESULTS | {"paper": {"a": {"hours_until_77": 3.0}}, "majority": {}})
+    assert "| hours until F1 77 | paper's hours until F1 77 |" in text
+    assert "| not reached | 3 |" in text
 
 
 def test_an_order_of_equals_says_nothing() -> None:

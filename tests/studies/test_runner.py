@@ -1,8 +1,9 @@
 """A study of two tiny rows from its file to its report."""
 
 import json
+import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from fabir.studies import runner
 from fabir.studies.results import Data, report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
+from fabir.training.configuration import SHIPPED, load_config
 from tiny import NETWORK, TRAINING, Files
 
 PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
@@ -213,9 +215,28 @@ def test_published_tables_can_be_gone_on_with(
     shutil.copy(results, tmp_path)
     known = json.loads(results.read_text())
     files = Data(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
-    study = read_study(results.parent.name)
+    own = results.parent / "study.yaml"
+    study = read_study(str(own) if own.exists() else results.parent.name)
     page = reproduce(study, known["budget"]["name"], files, tmp_path, list(known["rows"]))
     assert page.read_text() == (results.parent / "report.md").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "row"), [("fabir-table-2", "bidaf"), ("qanet-ablation", "qanet")])
+def test_the_full_budget_trains_as_published(
+    name: str, row: str, files: Files, tmp_path: Path
+) -> None:
+    """Networks and recipes of full size, but for two epochs of as few questions as there are."""
+    study = read_study(name)
+    (chosen,) = study.chosen([row])
+    study = replace(study, rows=(replace(chosen, training={"full": {"epochs": 2}}),))
+    reproduce(study, "full", data(files), tmp_path)
+    (measured,) = json.loads((tmp_path / "results.json").read_text())["rows"][row]
+    config = load_config(SHIPPED / f"{chosen.config}.yaml")
+    config = replace(config, training=replace(config.training, epochs=2))
+    assert measured["conditions"]["config"] == json.loads(json.dumps(asdict(config)))
+    assert measured["epochs"] == 2
+    assert measured["parameters"] > 1e6
 
 
 def test_two_processes_share_the_rows(
@@ -246,6 +267,33 @@ def test_two_processes_share_the_rows(
     said = capsys.readouterr().err
     assert "row plain is being trained by another process" in said
     assert "row wide was measured by another process" in said
+
+
+@pytest.mark.slow
+def test_each_gpu_has_a_process(
+    study: Study,
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Two GPUs that there are not: their processes find none, and train without."""
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.delattr(runner, "train")  # of this process
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    reproduce(study, "one", data(files), tmp_path)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5"
+    assert set(json.loads((tmp_path / "results.json").read_text())["rows"]) == {"plain", "wide"}
+    assert capfd.readouterr().err.count("row 1 of 2: plain") >= 1
+
+
+def test_a_gpus_process_that_fails_says_why_in_a_line(
+    study: Study, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = Data(files.train, files.dev, tmp_path / "gone.txt")
+    with pytest.raises(SystemExit, match="2"):
+        runner._work(study, "one", gone, tmp_path / "new")
+    assert "fabir reproduce: no vector file" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_launchers_processes_are_refused(

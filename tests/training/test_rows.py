@@ -1,5 +1,7 @@
 """The parameters of the papers' readers."""
 
+from itertools import takewhile
+
 import pytest
 
 from fabir.errors import InputError
@@ -34,9 +36,13 @@ def test_every_row_is_described() -> None:
         assert sum(name.startswith(prefix) for name in rows()) == count
 
 
-def test_parts_add_up() -> None:
-    whole, *parts = describe("rnet-5-output")
-    assert sum(part.parameters for part in parts if part.depth == 1) == whole.parameters
+@pytest.mark.parametrize("name", ["rnet-5-output", "qanet", "a3-coatt-sentinels", "fabir-fast"])
+def test_parts_add_up(name: str) -> None:
+    parts = describe(name)
+    for number, whole in enumerate(parts):
+        below = list(takewhile(lambda part: part.depth > whole.depth, parts[number + 1 :]))  # noqa: B023
+        inside = [part.parameters for part in below if part.depth == whole.depth + 1]
+        assert not inside or sum(inside) == whole.parameters, whole
 
 
 def test_a_row_that_is_not_there() -> None:

@@ -46,7 +46,11 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     for name, figure in figures.items():
         save(figure, output / f"{name.replace(' ', '-')}.png")
     _write_csv(output / "groups.csv", _group_rows(analysis))
-    _write_csv(output / "questions.csv", _question_rows(analysis))
+    _write_csv(output / "calibration.csv", _calibration_rows(analysis))
+    if confusions := _confusions(analysis):
+        _write_csv(output / "no-answer.csv", confusions)
+    if analysis["questions"]:  # a published analysis may have its numbers alone
+        _write_csv(output / "questions.csv", _question_rows(analysis))
     with replacing(output / PAGE) as temporary:
         temporary.write_text(_page(analysis, output), encoding="utf-8")
     return output / PAGE
@@ -130,6 +134,30 @@ def _group_rows(analysis: dict[str, Any]) -> list[list[Any]]:
     return rows
 
 
+def _calibration_rows(analysis: dict[str, Any]) -> list[list[Any]]:
+    rows: list[list[Any]] = [["reader", "probability", "right"]]
+    for reader, measured in analysis["readers"].items():
+        rows += [[reader, *point] for point in measured["calibration"]["curve"]]
+    return rows
+
+
+def _confusions(analysis: dict[str, Any]) -> list[list[Any]]:
+    """Each reader's answers to questions that have one and that have none, below headings; nothing
+    if all have."""
+    found = {
+        name: measured["no_answer"]
+        for name, measured in analysis["readers"].items()
+        if "no_answer" in measured
+    }
+    if not found:
+        return []
+    kinds = list(next(iter(found.values())))
+    return [
+        ["reader", *kinds],
+        *([name, *(x[kind] for kind in kinds)] for name, x in found.items()),
+    ]
+
+
 def _question_rows(analysis: dict[str, Any]) -> list[list[Any]]:
     names = [each.name for each in GROUPINGS]
     readers = list(analysis["readers"])
@@ -151,8 +179,8 @@ def _page(analysis: dict[str, Any], folder: Path) -> str:
     readers = analysis["readers"]
     parts = [
         f"<h1>{' and '.join(map(html.escape, readers))}</h1>",
-        f"<p>{len(analysis['questions']):,} questions. Brackets and bars are 95 % intervals of a "
-        "bootstrap over questions.</p>",
+        f"<p>{next(iter(readers.values()))['all']['count']:,} questions. Brackets and bars are "
+        "95 % intervals of a bootstrap over questions.</p>",
         _table(
             ["reader", *_SCORES.values()],
             [
@@ -177,13 +205,13 @@ def _page(analysis: dict[str, Any], folder: Path) -> str:
         ]
         parts.append(_table(headings, rows))
     parts += ["<h2>Calibration</h2>", _image(folder, "calibration")]
-    confusions = {name: x["no_answer"] for name, x in readers.items() if "no_answer" in x}
-    if confusions:
-        kinds = list(next(iter(confusions.values())))
-        rows = [[name, *(f"{x[kind]:,}" for kind in kinds)] for name, x in confusions.items()]
+    if confusions := _confusions(analysis):
+        headings, *counted = confusions
+        rows = [[name, *(f"{count:,}" for count in counts)] for name, *counts in counted]
         parts += ["<h2>Questions that have an answer, and that have not</h2>"]
-        parts += [_table(["reader", *kinds], rows)]
-    parts += ["<h2>Worst questions</h2>", _worst(analysis)]
+        parts += [_table(headings, rows)]
+    if analysis["worst"]:
+        parts += ["<h2>Worst questions</h2>", _worst(analysis)]
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

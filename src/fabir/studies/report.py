@@ -13,6 +13,7 @@ class _Measure(NamedTuple):
     form: str
     score: bool = False  # of which differences mean something
     always: bool = True  # shown also if the paper has no figure
+    absent: str = ""  # what a run has that has no such figure
 
 
 MEASURES = {
@@ -26,7 +27,7 @@ MEASURES = {
     "parameters": _Measure("parameters", ",.0f"),
     "epochs": _Measure("epochs", "g", always=False),
     "training_hours": _Measure("training, hours", ".2f", always=False),
-    "hours_until_77": _Measure("hours until F1 77", ".2f", always=False),
+    "hours_until_77": _Measure("hours until F1 77", ".2f", always=False, absent="not reached"),
     "training_rate": _Measure("training, questions/s", ",.0f"),
     "answering_rate": _Measure("answering, questions/s", ",.0f"),
 }
@@ -70,6 +71,7 @@ def render(results: dict[str, Any]) -> str:
         lines += ["", "Means over several seeds, with the standard deviation after ±."]
     if missing:
         lines += ["", f"Not run yet: {', '.join(missing)}."]
+    lines += [line for note in results.get("notes", ()) for line in ("", note)]
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +80,7 @@ def _headings(base: str) -> list[str]:
     headings = ["row"]
     for measure in MEASURES.values():
         headings += [measure.heading, f"paper's {measure.heading}"]
-        headings += [f"{measure.heading} difference"] * measure.score
+        headings += [f"{measure.heading} {'difference' if measure.score else '/ paper'}"]
         headings += [f"F1 against {base}", f"paper's F1 against {base}"] * (measure.heading == "F1")
     return headings
 
@@ -97,8 +99,13 @@ def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
             cells[f"paper's {measure.heading}"] = format(
                 theirs, ".1f" if measure.score and theirs % 1 == 0 else ",.10g"
             )
-        if ours is not None and theirs is not None and measure.score:
-            cells[f"{measure.heading} difference"] = format(ours - theirs, "+.2f")
+        if ours is None and theirs is not None and measure.absent:
+            cells[measure.heading] = measure.absent
+        if ours is not None and theirs is not None:
+            if measure.score:
+                cells[f"{measure.heading} difference"] = format(ours - theirs, "+.2f")
+            elif theirs:
+                cells[f"{measure.heading} / paper"] = format(ours / theirs, ".3g")
     return cells
 
 

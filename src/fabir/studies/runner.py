@@ -4,12 +4,13 @@ What a study is, is `fabir.studies.study`; what is known of it, `fabir.studies.r
 looks, `fabir.studies.report`.
 """
 
+import multiprocessing
 import os
-import platform
 import statistics
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,11 +21,13 @@ from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked
+from fabir.machine import processor
 from fabir.reader import Reader
 from fabir.studies.results import LOCK, Data, Table
 from fabir.studies.study import Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
+from fabir.training.launch import end_with_parent
 from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
 
@@ -44,8 +47,8 @@ def reproduce(
 
     A row that is measured already stays as it is, so that a run can be broken off at any time, and
     rows and seeds can be added later. Several processes may run the same study in the same folder:
-    a row that another one is training is left to it. Each row and seed has a folder of its own
-    there: a reader, as `fabir train` writes it.
+    a row that another one is training is left to it. With several GPUs there is one for each. Each
+    row and seed has a folder of its own there: a reader, as `fabir train` writes it.
 
     Raises:
         InputError: an unknown budget or row, files that cannot be read, a folder that holds
@@ -62,6 +65,9 @@ def reproduce(
         if not missing:
             return table.report
         used = _sampled(study, budget, data, output)
+    if min(torch.cuda.device_count(), len(missing)) > 1:
+        _on_each_gpu(study, budget, data, output, names, seeds)
+        return table.report
     dev = read_squad(used.dev, "keep")
     if dev.has_unanswerable:
         majority = evaluate(dev, {question.id: "" for _, question in dev.questions})
@@ -77,6 +83,35 @@ def reproduce(
                 who = "was measured" if ours else "is being trained"
                 print(f"row {run.folder} {who} by another process", file=sys.stderr)
     return table.report
+
+
+def _on_each_gpu(*job: Any) -> None:
+    """Run a study in a process for each GPU that is to be seen; they share the rows."""
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    gpus = seen.split(",") if seen else map(str, range(torch.cuda.device_count()))
+    processes = []
+    try:
+        for gpu in gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # read when a process begins
+            process = multiprocessing.get_context("spawn").Process(target=_work, args=job)
+            process.start()
+            processes.append(process)
+    finally:
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        os.environ |= {"CUDA_VISIBLE_DEVICES": seen} if seen else {}
+    for process in processes:
+        process.join()
+    if failed := [process.exitcode for process in processes if process.exitcode]:
+        sys.exit(failed[0])
+
+
+def _work(*job: Any) -> None:
+    end_with_parent()
+    try:
+        reproduce(*job)
+    except InputError as error:
+        print(f"fabir reproduce: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _sampled(study: Study, budget: str, data: Data, output: Path) -> Data:
@@ -134,7 +169,7 @@ def _machine() -> dict[str, str | int]:
     return {
         "fabir": __version__,
         "torch": torch.__version__,
-        "processor": torch.cuda.get_device_name() if gpu else platform.machine(),
+        "processor": torch.cuda.get_device_name() if gpu else processor(),
         "cores": torch.get_num_threads(),
         "date": time.strftime("%Y-%m-%d"),
     }

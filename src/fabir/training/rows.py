@@ -67,3 +67,6 @@ def _components(name: str, module: torch.nn.Module, depth: int) -> Iterator[Comp
         for child, part in module.named_children():
             if any(True for _ in part.parameters()):
                 yield from _components(child, part, depth + 1)
+        if any(True for _ in module.children()):
+            for own, weights in module.named_parameters(recurse=False):
+                yield Component(own, weights.numel(), depth + 1)

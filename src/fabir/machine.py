@@ -1,0 +1,15 @@
+"""What a figure was measured on."""
+
+import platform
+import re
+from pathlib import Path
+
+
+def processor() -> str:
+    """The processor's name and kind, as far as the system tells, such as "AMD EPYC, x86_64"."""
+    try:
+        known = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        known = f"model name: {platform.processor()}"
+    found = re.search(r"^model name\s*:\s*(.*?)\s*$", known, re.MULTILINE)
+    return ", ".join(filter(None, [found and found[1], platform.machine()]))
