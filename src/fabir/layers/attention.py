@@ -8,10 +8,9 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fabir.layers.convolution import neighbourhoods
+from fabir.layers.convolution import depthwise, neighbourhoods
 from fabir.layers.dropout import Dropout
 from fabir.layers.masking import mask_bias
 
@@ -51,10 +50,8 @@ class _MixKeys(torch.autograd.Function):
 
 def _depthwise(x: Tensor, filters: Tensor) -> Tensor:
     """Convolve each head's features of `x` [batch, length, dim] with its row of `filters`."""
-    dim, (heads, width) = x.shape[2], filters.shape
-    weight = filters.to(x.dtype).repeat_interleave(dim // heads, dim=0).view(dim, 1, 1, width)
-    rows = x.transpose(1, 2).unsqueeze(2)  # [batch, dim, 1, length], channels last in memory
-    return F.conv2d(rows, weight, padding=(0, width // 2), groups=dim).squeeze(2).transpose(1, 2)
+    of_features = filters.to(x.dtype).repeat_interleave(x.shape[2] // len(filters), dim=0)
+    return depthwise(x, of_features)
 
 
 class AttentionWeights(nn.Module):

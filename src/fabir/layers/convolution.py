@@ -1,6 +1,6 @@
 """Convolution along words or characters."""
 
-from contextlib import nullcontext
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,33 +28,96 @@ class Convolution(nn.Conv1d):
         result: [batch, length, outputs]
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, width: int, *, groups: int = 1, bias: bool = True
-    ) -> None:
-        if width < 1 or width % 2 == 0:
-            raise ValueError(f"a convolution needs an odd width, got {width}")
-        super().__init__(inputs, outputs, width, padding=width // 2, groups=groups, bias=bias)
+    def __init__(self, inputs: int, outputs: int, width: int) -> None:
+        super().__init__(inputs, outputs, _odd(width), padding=width // 2)
 
     def forward(self, x: Tensor) -> Tensor:
         # As an image one pixel high, whose features lie side by side in memory as they do in x.
-        image = x.transpose(1, 2).unsqueeze(2)
-        weight = self.weight.unsqueeze(2)
+        image, weight = x.transpose(1, 2).unsqueeze(2), self.weight.unsqueeze(2)
         padding = (0, self.kernel_size[0] // 2)
-        # Of exactly 16 features alone and 15 words oneDNN (torch 2.13) never returns in bfloat16.
-        exact = self.groups == 16 and x.device.type == "cpu"
-        if exact:
-            image = image.to(weight.dtype)
-        with torch.autocast(x.device.type, enabled=False) if exact else nullcontext():
-            convolved = F.conv2d(image, weight, self.bias, padding=padding, groups=self.groups)
+        convolved = F.conv2d(image, weight, self.bias, padding=padding)
         return convolved.squeeze(2).transpose(1, 2)
+
+
+class DepthwiseConvolution(nn.Conv1d):
+    """A convolution of each feature alone, else as `Convolution`; without a bias.
+
+    Shape:
+        x, result: [batch, length, dim]
+    """
+
+    def __init__(self, dim: int, width: int) -> None:
+        super().__init__(dim, dim, _odd(width), groups=dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        device = x.device.type
+        if torch.is_autocast_enabled(device):
+            x = x.to(torch.get_autocast_dtype(device))
+        filters = self.weight.squeeze(1).to(x.dtype)
+        with torch.autocast(device, enabled=False):
+            if torch.is_grad_enabled() and filters.requires_grad:
+                return _Depthwise.apply(x, filters)  # pyright: ignore[reportReturnType]
+            return depthwise(x, filters)
 
 
 class SeparableConvolution(nn.Sequential):
     """A convolution of each feature alone, then a linear map of all (Chollet 2017).
 
-    Shape: as `Convolution`, with as many outputs as inputs.
+    Shape: as `DepthwiseConvolution`.
     """
 
     def __init__(self, dim: int, width: int) -> None:
-        alone = Convolution(dim, dim, width, groups=dim, bias=False)
-        super().__init__(alone, nn.Linear(dim, dim))
+        super().__init__(DepthwiseConvolution(dim, width), nn.Linear(dim, dim))
+
+
+def depthwise(x: Tensor, filters: Tensor) -> Tensor:
+    """Each feature of `x` [batch, length, dim] convolved with its row of `filters` [dim, width]."""
+    dim, width = filters.shape
+    image, weight = (_exact(each, dim) for each in (x.transpose(1, 2), filters[:, None]))
+    padding = (0, width // 2)
+    convolved = F.conv2d(image.unsqueeze(2), weight.unsqueeze(2), padding=padding, groups=dim)
+    return convolved.squeeze(2).transpose(1, 2).to(x.dtype)
+
+
+class _Depthwise(torch.autograd.Function):
+    """`depthwise` and its gradient.
+
+    For the gradient of filters of more than three words oneDNN (torch 2.13) takes ten times as long
+    as for that of what they meet. So they go as rows of three, one above the other, over as many
+    copies of the text, each three words further on.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, filters: Tensor) -> Tensor:
+        ctx.save_for_backward(x, filters)
+        return depthwise(x, filters)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        x, filters = ctx.saved_tensors
+        (gradient,) = gradients
+        (dim, width), length = filters.shape, x.shape[1]
+        rows = -(-width // 3)
+        padded = F.pad(_exact(x, dim), (0, 0, width // 2, 3 * rows - 1 - width // 2))
+        shifted = [padded.narrow(1, 3 * row, length + 2) for row in range(rows)]
+        to_filters = torch.nn.grad.conv2d_weight(
+            torch.stack(shifted, dim=1).permute(0, 3, 1, 2),
+            (dim, 1, rows, 3),
+            _exact(gradient, dim).transpose(1, 2).unsqueeze(2),
+            groups=dim,
+        )
+        to_filters = to_filters.flatten(1)[:, :width].to(filters.dtype)
+        return depthwise(gradient, filters.flip(1)), to_filters
+
+
+def _exact(x: Tensor, features: int) -> Tensor:
+    """What to compute with in place of `x`: of exactly 16 features alone and 15 words oneDNN
+    (torch 2.13) never returns in bfloat16."""
+    stuck = features == 16 and x.device.type == "cpu" and x.dtype == torch.bfloat16
+    return x.float() if stuck else x
+
+
+def _odd(width: int) -> int:
+    if width < 1 or width % 2 == 0:
+        raise ValueError(f"a convolution needs an odd width, got {width}")
+    return width
