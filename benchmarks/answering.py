@@ -8,15 +8,14 @@ by torch and in ONNX Runtime without 8 bits, and with `--transformers` networks 
 and MiniLM's shape in ONNX Runtime, 8 and 32 bits, with random weights, on which speed does not
 depend, and a tokeniser made of the data. All answer the same questions in turn, round by round.
 Prints a Markdown table; `--output` writes the same as JSON. Whole file: medians over the rounds,
-and how many times as fast as each the first reader is. One question: one call each on its own
-passage, 20 a round, after a warm-up. Memory: the peak of a process of its own that answers them all
-once.
+and how many times as fast as each the first reader is. One question: in every round a process of
+each one's own, one call after another, each about 150 words that it has not read yet, after a
+warm-up. Memory: the peak of a process of its own that answers them all once.
 """
 
 import argparse
 import json
 import multiprocessing
-import platform
 import statistics
 import tempfile
 import time
@@ -27,7 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabir import Predictor, __version__, read_squad
+from fabir.machine import processor
 
+WORDS, CALLS = 150, 150  # of a passage that is asked one question; such calls in a round
 Pairs = list[tuple[str, str]]
 SHAPES = {  # layers, size of a word's vector, heads, hidden size of the feed-forward
     "DistilBERT": (6, 768, 12, 3072),
@@ -38,9 +39,19 @@ SHAPES = {  # layers, size of a word's vector, heads, hidden size of the feed-fo
 class Contestant(NamedTuple):
     """Something that answers: many pairs at its own best batch, or one at a time."""
 
-    name: str
     many: Callable[[Pairs], Any]
     one: Callable[[str, str], Any]
+
+
+class Entry(NamedTuple):
+    """A contestant by name, and how any process gets it."""
+
+    name: str
+    make: Callable[..., Contestant]
+    arguments: tuple[Any, ...] = ()
+
+    def open(self) -> Contestant:
+        return self.make(*self.arguments)
 
 
 def main() -> None:
@@ -53,26 +64,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    pairs = load_pairs(options.data)[: options.questions or None]
+    every = load_pairs(options.data)
+    pairs, stretches = every[: options.questions or None], new_stretches(every, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
-        contestants = [load_reader(path) for path in (None, *options.readers)]
+        entries = [Entry("fabir, bundled", load_reader, (None,))]
+        entries += [Entry(path.name, load_reader, (path,)) for path in options.readers]
         if options.variants:
-            contestants += variants(Path(folder))
+            entries += variants(Path(folder))
         if options.transformers:
-            contestants += transformers(Path(folder), pairs)
-        measured = measure(contestants, pairs, options.rounds)
-    peaks = [
-        in_new_process(peak, path, options.data, len(pairs)) for path in (None, *options.readers)
-    ]
+            entries += transformers(Path(folder), pairs)
+        measured = measure(entries, pairs, stretches)
     report = {
         "fabir": __version__,
-        "machine": f"{platform.machine()}, {multiprocessing.cpu_count()} processors",
+        "machine": f"{processor()}, {multiprocessing.cpu_count()} processors",
         "questions": len(pairs),
         "rounds": options.rounds,
-        "readers": [
-            row | {"memory, MB": memory}
-            for row, memory in zip(measured, peaks + [None] * len(measured), strict=False)
-        ],
+        "readers": measured,
     }
     print(render(report))
     if options.output:
@@ -85,44 +92,50 @@ def load_pairs(path: Path) -> Pairs:
 
 
 def load_reader(folder: Path | None) -> Contestant:
-    return contestant(folder.name if folder else "fabir, bundled", Predictor.load(folder))
+    return contestant(Predictor.load(folder))
 
 
-def contestant(name: str, predictor: Predictor) -> Contestant:
-    return Contestant(name, lambda pairs: list(predictor.answer_all(pairs)), predictor.answer)
+def contestant(predictor: Predictor) -> Contestant:
+    return Contestant(lambda pairs: list(predictor.answer_all(pairs)), predictor.answer)
 
 
-def variants(folder: Path) -> Iterator[Contestant]:
+def variants(folder: Path) -> Iterator[Entry]:
     """The bundled reader in other ways than its own."""
     from fabir.export.onnx import export
     from fabir.folder import find_reader
+
+    yield Entry("the same, torch", load_torch, (False,))
+    yield Entry("the same, torch.compile", load_torch, (True,))
+    export(find_reader(None), folder / "whole")
+    yield Entry("the same, ONNX, 32 bits", load_reader, (folder / "whole",))
+
+
+def load_torch(compiled: bool) -> Contestant:
+    from fabir.folder import find_reader
     from fabir.reader import Reader
 
-    bundled = find_reader(None)
-    yield contestant("the same, torch", Predictor(Reader.load(bundled)))
-    compiled = Reader.load(bundled)
-    compiled.network.compile(dynamic=True)
-    yield contestant("the same, torch.compile", Predictor(compiled))
-    export(bundled, folder / "whole")
-    yield contestant("the same, ONNX, 32 bits", Predictor.load(folder / "whole"))
+    predictor = Predictor(reader := Reader.load(find_reader(None)))
+    if compiled:
+        reader.network.compile(dynamic=True)
+        # Two threads that compile at the same time wait for each other for ever (torch 2.13).
+        predictor._parallel, predictor._pool = 1, None
+    return contestant(predictor)
 
 
-def measure(contestants: list[Contestant], pairs: Pairs, rounds: int) -> list[dict[str, Any]]:
-    """Each contestant's speeds; all take part in every round."""
-    whole: dict[str, list[float]] = {each.name: [] for each in contestants}
-    single: dict[str, list[float]] = {each.name: [] for each in contestants}
-    spread = pairs[:: max(1, len(pairs) // (20 * rounds))]
-    for each in contestants:
+def measure(entries: list[Entry], pairs: Pairs, stretches: list[Pairs]) -> list[dict[str, Any]]:
+    """Each entry's speeds; all take part in every round, which has questions to ask one by one."""
+    opened = {entry.name: entry.open() for entry in entries}
+    whole: dict[str, list[float]] = {name: [] for name in opened}
+    single: dict[str, list[float]] = {name: [] for name in opened}
+    for each in opened.values():
         each.many(pairs[:50])
-        for pair in spread[:5]:
-            each.one(*pair)
-    for number in range(rounds):
-        for each in contestants:
-            whole[each.name].append(seconds(each.many, pairs))
-            for pair in spread[number::rounds]:
-                single[each.name].append(seconds(each.one, *pair))
+    for alone in stretches:
+        for entry in entries:
+            whole[entry.name].append(seconds(opened[entry.name].many, pairs))
+            single[entry.name] += in_new_process(calls, entry, alone)
+    peaks = {entry.name: in_new_process(peak, entry, pairs) for entry in entries}
     medians = {name: statistics.median(times) for name, times in whole.items()}
-    first = medians[contestants[0].name]
+    first = medians[entries[0].name]
     return [
         {
             "name": name,
@@ -130,6 +143,7 @@ def measure(contestants: list[Contestant], pairs: Pairs, rounds: int) -> list[di
             "the first is faster by": medians[name] / first,
             "one, ms, median": 1e3 * statistics.median(single[name]),
             "one, ms, 95th percentile": 1e3 * float(np.quantile(single[name], 0.95)),
+            "memory, MB": peaks[name],
         }
         for name in whole
     ]
@@ -141,19 +155,37 @@ def seconds(call: Callable[..., Any], *arguments: Any) -> float:
     return time.perf_counter() - began
 
 
-def in_new_process(function: Callable[..., float], *arguments: Any) -> float:
+def new_stretches(pairs: Pairs, rounds: int) -> list[Pairs]:
+    """For each round `CALLS` questions about stretches of `WORDS` words, each only once."""
+    words = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
+    stretches = [" ".join(words[at : at + WORDS]) for at in range(0, len(words) - WORDS, WORDS)]
+    if len(stretches) < CALLS * rounds:
+        raise SystemExit(f"{rounds} rounds need {CALLS * rounds * WORDS} words of passages")
+    asked = [(pairs[i][0], stretches[i]) for i in range(CALLS * rounds)]
+    return [asked[number::rounds] for number in range(rounds)]
+
+
+def calls(entry: Entry, pairs: Pairs) -> list[float]:
+    """Seconds of one call for each question, after a warm-up on some of them reversed."""
+    each = entry.open()
+    for question, passage in pairs[:20]:
+        each.one(question, " ".join(reversed(passage.split(" "))))
+    return [seconds(each.one, *pair) for pair in pairs[20:]]
+
+
+def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
-def peak(folder: Path | None, data: Path, questions: int) -> float:
-    """Megabytes of a process that reads the file and answers it."""
-    load_reader(folder).many(load_pairs(data)[:questions])
+def peak(entry: Entry, pairs: Pairs) -> float:
+    """Megabytes of a process that answers all questions."""
+    entry.open().many(pairs)
     status = Path("/proc/self/status").read_text()  # getrusage remembers the parent's peak too
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def transformers(folder: Path, pairs: Pairs) -> Iterator[Contestant]:
+def transformers(folder: Path, pairs: Pairs) -> Iterator[Entry]:
     """Networks of well-known shapes, without their weights."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -162,19 +194,19 @@ def transformers(folder: Path, pairs: Pairs) -> Iterator[Contestant]:
         whole, small = folder / f"{name}.onnx", folder / f"{name}-8.onnx"
         write_transformer(whole, layers, dim, heads, hidden)
         quantize_dynamic(whole, small, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul"])
-        yield transformer(f"{name}'s shape, int8", small, tokeniser)
-        yield transformer(f"{name}'s shape, fp32", whole, tokeniser)
+        yield Entry(f"{name}'s shape, int8", transformer, (small, tokeniser))
+        yield Entry(f"{name}'s shape, fp32", transformer, (whole, tokeniser))
 
 
-def word_pieces(pairs: Pairs) -> Any:
-    """A WordPiece tokeniser of BERT's size and kind, learnt from the texts themselves."""
+def word_pieces(pairs: Pairs) -> str:
+    """A WordPiece tokeniser of BERT's size and kind, learnt from the texts themselves, as JSON."""
     from tokenizers import BertWordPieceTokenizer
 
     tokeniser = BertWordPieceTokenizer()
     texts = {passage for _, passage in pairs} | {question for question, _ in pairs}
     tokeniser.train_from_iterator(sorted(texts), vocab_size=30522, show_progress=False)
     tokeniser.enable_truncation(384)
-    return tokeniser
+    return tokeniser.to_str()
 
 
 def write_transformer(path: Path, layers: int, dim: int, heads: int, hidden: int) -> None:
@@ -204,12 +236,14 @@ def write_transformer(path: Path, layers: int, dim: int, heads: int, hidden: int
     path.write_bytes(model.SerializeToString())
 
 
-def transformer(name: str, path: Path, tokeniser: Any, batch: int = 8) -> Contestant:
+def transformer(path: Path, described: str, batch: int = 8) -> Contestant:
     """Batches of pairs of similar length; spans as in fabir."""
     import onnxruntime
+    from tokenizers import Tokenizer
 
     from fabir.answer.spans import top_spans
 
+    tokeniser = Tokenizer.from_str(described)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
     def many(pairs: Pairs) -> None:
@@ -232,7 +266,7 @@ def transformer(name: str, path: Path, tokeniser: Any, batch: int = 8) -> Contes
             )
             top_spans(np.asarray(start), np.asarray(end))
 
-    return Contestant(name, many, lambda question, passage: many([(question, passage)]))
+    return Contestant(many, lambda question, passage: many([(question, passage)]))
 
 
 def render(report: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any
 from answering import Pairs, load_pairs
 
 from fabir import Predictor, __version__
+from fabir.machine import processor
 
 LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a passage
 TOGETHER = 1, 2, 4, 8, 16, 32, 64, 128, 256  # questions in a call
@@ -47,7 +47,7 @@ def main() -> None:
                 tables.setdefault(table, {}).setdefault(row, {})[f"{threads} threads"] = cost
     report = {
         "fabir": __version__,
-        "machine": f"{platform.machine()}, {every} processors",
+        "machine": f"{processor()}, {every} processors",
         "rounds": options.rounds,
         "milliseconds": tables,
     }

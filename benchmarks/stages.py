@@ -6,13 +6,14 @@ One thread, batches as they are when a file is answered, the reader's ONNX graph
 the times are those of the calls; within it ONNX Runtime's own, added up by kind of operation. A
 product's share of the peak is its floating-point operations a second against those of a product of
 384 x 384 matrices of the same type; every other operation's is the bytes it reads and writes a
-second against those of an addition of two arrays that fit in the cache.
+second against those of an addition of two arrays that fit in the cache. Below the table: the work
+of a question, and how long it would take at these peaks.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
-import platform
 import tempfile
 import time
 from collections import defaultdict
@@ -30,6 +31,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from fabir import Predictor, __version__, onnx_reader
 from fabir.answer import predictor as predicting
+from fabir.machine import processor
 from fabir.onnx_reader import OnnxReader
 
 KINDS = {
@@ -38,6 +40,7 @@ KINDS = {
     "convolutions and their layout": {"Conv", "ReorderInput", "ReorderOutput"},
     "softmax": {"Softmax"},
     "layer norms": {"LayerNormalization"},
+    "to and from 8 bits": {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"},
     "additions and other arithmetic": {
         *("Add", "Sub", "Mul", "Div", "Relu", "Tanh", "Sigmoid", "Where", "Sin", "Cos"),
         *("ReduceSum", "ReduceMax", "Equal", "Not", "And", "Greater", "Cast"),
@@ -97,9 +100,11 @@ def main() -> None:
     for row in stages.values():
         row["microseconds"] /= len(pairs)
         row["share"] = row["microseconds"] * len(pairs) / total / 1e6
+        if "work" in row:
+            row["work"] /= len(pairs)
     report = {
         "fabir": __version__,
-        "machine": platform.machine(),
+        "machine": f"{processor()}, {multiprocessing.cpu_count()} processors",
         "questions": len(pairs),
         "questions/s": len(pairs) / total,
         "peaks, billions a second": peaks,
@@ -162,6 +167,8 @@ def by_kind(
         peak = peaks[kind if kind in peaks else "bytes"]
         stages[f"network: {kind}"] = {
             "microseconds": spent[kind],
+            "work": work[kind],
+            "peak": peak,
             "rate": rate,
             "of peak": rate / peak,
         }
@@ -215,12 +222,27 @@ def render(report: dict[str, Any]) -> str:
         f"{report['machine']}, one thread, fabir {report['fabir']}; {report['questions']} "
         f"questions, {report['questions/s']:.0f} a second; peaks in billions a second: {peaks}",
         "",
-        "| stage | microseconds a question | share | billions a second | of the peak |",
-        "|---|---|---|---|---|",
+        "| stage | microseconds a question | share | millions of operations or bytes a question |"
+        " billions a second | of the peak |",
+        "|---|---|---|---|---|---|",
     ]
     for name, row in report["stages"].items():
-        rate = f"{row['rate']:.0f} | {row['of peak']:.0%}" if "rate" in row else " | "
+        rate = " |  | "
+        if "rate" in row:
+            rate = f"{row['work'] / 1e6:.1f} | {row['rate']:.0f} | {row['of peak']:.0%}"
         lines.append(f"| {name} | {row['microseconds']:.0f} | {row['share']:.0%} | {rate} |")
+    worked = [row for row in report["stages"].values() if "work" in row]
+    products = [row for name, row in report["stages"].items() if "products" in name]
+    operations = sum(row["work"] for row in products)
+    moved = sum(row["work"] for row in worked) - operations
+    least = sum(row["work"] / row["peak"] for row in worked) / 1e3
+    alone = sum(row["work"] / row["peak"] for row in products) / 1e3
+    lines += [
+        "",
+        f"A question: {operations / 1e6:.0f} million operations of products, {moved / 1e6:.0f} MB "
+        f"read and written by all else; at the peaks {alone:.0f} microseconds for the products, "
+        f"{least:.0f} for everything in the graph.",
+    ]
     return "\n".join(lines)
 
 
