@@ -53,7 +53,7 @@ def test_it_is_listed(project: Path) -> None:
 @pytest.mark.slow
 def test_it_keeps_the_contract(project: Path) -> None:
     contract = "tests/readers/test_contract.py"
-    options = ("-k", "likeness", "--no-cov", "-n0", "-q", "-p", "no:cacheprovider")
+    options = ("-k", "likeness", "-n0", "-q", "-p", "no:cacheprovider")
     assert re.search(r"\d+ passed", python(project, "pytest", contract, *options))
 
 
