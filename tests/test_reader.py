@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
@@ -35,6 +36,20 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(saved: Path, tmp_path: Path) -> Path:
     """A copy to be damaged."""
     return Path(shutil.copytree(saved, tmp_path / "reader"))
+
+
+def test_answering_leaves_torch_its_threads() -> None:
+    before = torch.get_num_threads()
+    during: list[int] = []
+    reader = small_reader()
+    reader.network.register_forward_hook(lambda *_: during.append(torch.get_num_threads()))
+    torch.set_num_threads(2)
+    try:
+        Predictor(reader).answer(EXAMPLES[0][0], EXAMPLES[0][1])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert during == [1]
 
 
 def test_what_is_saved_is_loaded(saved: Path) -> None:

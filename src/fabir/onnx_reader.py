@@ -20,6 +20,7 @@ from fabir.folder import FORMS, NETWORK, WORDS, read_settings, read_vocabulary
 from fabir.text.vocabulary import Vocabulary
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
+_SHARE = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds of every so many
 _MOST = 50_000  # vectors of word forms that are remembered between batches
 
 
@@ -100,14 +101,9 @@ class OnnxReader:
         """How many batches at a time are read fastest, each in a thread of its own."""
         return _processors()
 
-    def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]:
-        """Start and end logits of a batch, [batch, passage] float32 each.
-
-        Args:
-            alone: no other batch is read at the same time, so that it may have all processors
-        """
-        session = self._session if alone else self._narrow_session
-        return _run(session, self.inputs(batch))
+    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Start and end logits of a batch, [batch, passage] float32 each; on one processor."""
+        return _run(self._session, self.inputs(batch))
 
     def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
         """What the network's graph may ask for: the batch, and the `vectors` of its forms."""
@@ -138,20 +134,16 @@ class OnnxReader:
 
     @cached_property
     def _session(self) -> onnxruntime.InferenceSession:
-        return _open(self.network, _processors())
-
-    @cached_property
-    def _narrow_session(self) -> onnxruntime.InferenceSession:
-        return _open(self.network, 1)
+        return _open(self.network)
 
     @cached_property
     def _forms_session(self) -> onnxruntime.InferenceSession:
-        return _open(self.forms, 1)
+        return _open(self.forms)
 
 
-def _open(path: Path, threads: int) -> onnxruntime.InferenceSession:
+def _open(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1  # operations are so small that threads would wait, not work
     options.log_severity_level = 3
     options.enable_cpu_mem_arena = False  # it would keep the largest of every length
     try:
@@ -180,7 +172,12 @@ def _processors() -> int:
     if given.isdecimal():
         return max(1, int(given))
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    seen = len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:  # a container's share of their time; "max" if there is no limit
+        quota, period = map(int, _SHARE.read_text().split())
+    except (OSError, ValueError):
+        return seen
+    return max(1, min(seen, round(quota / period)))
 
 
 def _read_words(path: Path) -> dict[str, np.ndarray]:

@@ -1,5 +1,8 @@
 """A trained reader in torch: network, vocabulary and settings, and their folder on disk."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -102,18 +105,16 @@ class Reader:
         return next(self.network.parameters()).device
 
     @torch.inference_mode()
-    def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]:
-        """Start and end logits of a batch, [batch, passage] float32 each.
-
-        Args:
-            alone: no other batch is read at the same time, so that it may have all processors
-        """
-        if not alone:
-            torch.set_num_threads(1)
+    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Start and end logits of a batch, [batch, passage] float32 each; on a CPU on one processor
+        of it."""
         if self.network.training:
             self.network.eval()
         device = self._device
-        with torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)):
+        with (
+            _one_thread(),
+            torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)),
+        ):
             logits = self.network(batch.tensors(device))
         return tuple(side.cpu().numpy() for side in logits)
 
@@ -244,6 +245,20 @@ def write_tensors(
         save_file(
             {name: t.detach().contiguous() for name, t in tensors.items()}, temporary, metadata
         )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One processor for this thread: the operations of a batch are so small that several wait for
+    each other longer than they work. Only the main thread has its own number again afterwards."""
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1 and threading.current_thread() is threading.main_thread():
+            torch.set_num_threads(before)
 
 
 def _has_bf16(device: torch.device) -> bool:

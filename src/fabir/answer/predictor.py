@@ -98,7 +98,7 @@ class Trained(Protocol):
     @property
     def parallel(self) -> int: ...
 
-    def logits(self, batch: Batch[np.ndarray], *, alone: bool = True) -> tuple[np.ndarray, ...]: ...
+    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]: ...
 
 
 def load_trained(folder: Path) -> Trained:
@@ -254,7 +254,7 @@ class Predictor:
         running: deque[Future[list[_Found]]] = deque()
         for batch in batches:
             arrays = self._collate(batch)
-            running.append(self._pool.submit(read, batch, arrays, alone=False))
+            running.append(self._pool.submit(read, batch, arrays))
             if len(running) > 2 * self._parallel:  # no more tensors than are soon needed
                 yield running.popleft().result()
         yield from (future.result() for future in running)
@@ -271,9 +271,9 @@ class Predictor:
             return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
     def _read_batch(
-        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int, alone: bool = True
+        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int
     ) -> list[_Found]:
-        logits = self.reader.logits(arrays, alone=alone)
+        logits = self.reader.logits(arrays)
         first = len(self._forms.before)  # before it is the place that stands for no answer
         start, end = (side[:, first:] for side in logits)
         wanted = min(self._spans_for(top_k), start.shape[1] * self.max_words)

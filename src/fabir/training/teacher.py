@@ -43,7 +43,7 @@ def taught_by(
     batches = np.split(rows, np.flatnonzero(np.diff(np.cumsum(lengths[rows]) // _TOKENS)) + 1)
 
     def read(chosen: np.ndarray) -> tuple[np.ndarray, ...]:
-        return teacher.logits(own.batch(chosen)[0], alone=False)
+        return teacher.logits(own.batch(chosen)[0])
 
     with ThreadPoolExecutor(teacher.parallel) as pool:
         found = zip(batches, pool.map(read, batches), strict=True)
