@@ -5,6 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.grad import conv2d_weight
 
 
 def neighbourhoods(x: Tensor, width: int, *, centred: bool = True) -> Tensor:
@@ -100,7 +101,7 @@ class _Depthwise(torch.autograd.Function):
         rows = -(-width // 3)
         padded = F.pad(_exact(x, dim), (0, 0, width // 2, 3 * rows - 1 - width // 2))
         shifted = [padded.narrow(1, 3 * row, length + 2) for row in range(rows)]
-        to_filters = torch.nn.grad.conv2d_weight(
+        to_filters = conv2d_weight(
             torch.stack(shifted, dim=1).permute(0, 3, 1, 2),
             (dim, 1, rows, 3),
             _exact(gradient, dim).transpose(1, 2).unsqueeze(2),
