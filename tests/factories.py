@@ -13,9 +13,11 @@ from fabir.data.squad import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.reader import Reader
 from fabir.readers import registered
+from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
 
+PUBLISHED = sorted((Path(__file__).parent.parent / "docs").glob("results/*/results.json"))
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 
 RAIN = "Gravity pulls the drops down, so rain falls from the clouds to the ground."
@@ -100,6 +102,12 @@ class Seen(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         return x
+
+
+def published_study(results: Path) -> Study:
+    """The study of a published table: the one beside it, or the shipped one of that name."""
+    own = results.with_name("study.yaml")
+    return read_study(str(own) if own.exists() else results.parent.name)
 
 
 def reading(text: str, score: float, no_answer: float = 0.0) -> Reading:

@@ -8,9 +8,7 @@ import pytest
 
 from fabir.studies.report import render
 from fabir.studies.results import _described
-from fabir.studies.study import read_study
-
-PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
+from factories import PUBLISHED, published_study
 
 CONDITIONS = {
     "seed": 0,
@@ -132,7 +130,7 @@ def test_a_published_report_is_what_its_results_make(results: Path) -> None:
     report = (results.parent / "report.md").read_text(encoding="utf-8")
     known = json.loads(results.read_text(encoding="utf-8"))
     assert report == render(known)
-    described = _described(read_study(results.parent.name))
+    described = _described(published_study(results))
     assert {key: known[key] for key in described} == described
 
 

@@ -17,9 +17,8 @@ from fabir.studies.results import Data, report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
 from fabir.training.configuration import SHIPPED, load_config
+from factories import PUBLISHED, published_study
 from tiny import NETWORK, TRAINING, Files
-
-PUBLISHED = sorted(Path(__file__).parents[2].glob("docs/results/*/results.json"))
 
 
 @pytest.fixture(scope="module")
@@ -215,9 +214,9 @@ def test_published_tables_can_be_gone_on_with(
     shutil.copy(results, tmp_path)
     known = json.loads(results.read_text())
     files = Data(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
-    own = results.parent / "study.yaml"
-    study = read_study(str(own) if own.exists() else results.parent.name)
-    page = reproduce(study, known["budget"]["name"], files, tmp_path, list(known["rows"]))
+    page = reproduce(
+        published_study(results), known["budget"]["name"], files, tmp_path, list(known["rows"])
+    )
     assert page.read_text() == (results.parent / "report.md").read_text()
 
 
