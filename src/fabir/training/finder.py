@@ -12,7 +12,7 @@ import torch
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.plots import new_figure, save
+from fabir.plots import new_figure, save, style
 from fabir.progress import track
 from fabir.training.configuration import RunConfig
 from fabir.training.loop import Trainer
@@ -131,9 +131,13 @@ def plot_sweep(sweep: Sweep, path: Path) -> None:
     figure = new_figure(7, 4.5)
     axes = figure.subplots()
     axes.plot(sweep.rates, sweep.losses, color="0.75", linewidth=1, label="loss of a batch")
-    axes.plot(sweep.rates, sweep.smoothed, color="tab:blue", linewidth=2, label="smoothed")
+    line, mark = (style(number)["color"] for number in range(2))
+    axes.plot(sweep.rates, sweep.smoothed, color=line, linewidth=2, label="smoothed")
     label = f"suggested {sweep.suggestion:.1e}"
-    axes.axvline(sweep.suggestion, color="tab:orange", linestyle="--", label=label)
+    axes.axvline(sweep.suggestion, color=mark, linestyle="--", label=label)
     axes.set(xscale="log", xlabel="learning rate", ylabel="training loss")
+    # The fall is what matters; where the loss blows up it is a hundred times as high.
+    least, first = min(sweep.smoothed), sweep.smoothed[0]
+    axes.set_ylim(least - 0.1 * max(first, 1.0), first + 0.2 * max(first, 1.0))
     axes.legend(frameon=False)
     save(figure, path)
