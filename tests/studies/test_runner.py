@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import asdict, replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -280,7 +281,15 @@ def test_each_gpu_has_a_process(
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.delattr(runner, "train")  # of this process
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    start, started = BaseProcess.start, []
+
+    def noted(process: BaseProcess) -> None:
+        started.append(os.environ["CUDA_VISIBLE_DEVICES"])
+        start(process)
+
+    monkeypatch.setattr(BaseProcess, "start", noted)
     reproduce(study, "one", data(files), tmp_path)
+    assert started == ["3", "5"]
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5"
     assert set(json.loads((tmp_path / "results.json").read_text())["rows"]) == {"plain", "wide"}
     assert capfd.readouterr().err.count("row 1 of 2: plain") >= 1
