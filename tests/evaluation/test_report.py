@@ -81,3 +81,18 @@ def test_tables_hold_what_was_measured(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == [question.id for _, question in data.questions]
     assert [row["one: answer"] for row in rows[:3]] == ["zzz", "zzz", rows[2]["references"]]
+
+
+def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
+    analysis = analysed(dataset(), one=2)
+    write_report(analysis, tmp_path)
+    curve = analysis["readers"]["one"]["calibration"]["curve"]
+    with open(tmp_path / "calibration.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file))[1:] == [["one", *map(str, point)] for point in curve]
+    assert not (tmp_path / "no-answer.csv").exists()
+    counts = {"has, given": 1234, "has not, given": 5}
+    analysis["readers"]["one"]["no_answer"] = counts
+    page = write_report(analysis, tmp_path).read_text(encoding="utf-8")
+    with open(tmp_path / "no-answer.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["reader", *counts], ["one", "1234", "5"]]
+    assert "<td class=number>1,234</td>" in page
