@@ -46,10 +46,12 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
     scores = _banded(start, end, max_words)  # [batch, passage, words]
     words = scores.shape[2]
 
-    # The k best spans lie within the k starts whose best spans are best.
-    starts = np.sort(_first(scores.max(axis=2), k), axis=1)  # [batch, kept]
-    kept = np.take_along_axis(scores, starts[:, :, None], axis=1)
-    kept = kept.reshape(len(scores), starts.shape[1] * words)
+    if k == 1:
+        starts = np.arange(scores.shape[1])[None]
+    else:  # the k best spans lie within the k starts whose best spans are best
+        starts = np.sort(_first(scores.max(axis=2), k), axis=1)  # [batch, kept]
+        scores = np.take_along_axis(scores, starts[:, :, None], axis=1)
+    kept = scores.reshape(len(scores), starts.shape[1] * words)
     order = _first(kept, k)
     score = np.take_along_axis(kept, order, axis=1)
     first = np.take_along_axis(starts, order // words, axis=1)

@@ -33,11 +33,9 @@ class Convolution(nn.Conv1d):
         super().__init__(inputs, outputs, _odd(width), padding=width // 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        # As an image one pixel high, whose features lie side by side in memory as they do in x.
-        image, weight = x.transpose(1, 2).unsqueeze(2), self.weight.unsqueeze(2)
         padding = (0, self.kernel_size[0] // 2)
-        convolved = F.conv2d(image, weight, self.bias, padding=padding)
-        return convolved.squeeze(2).transpose(1, 2)
+        image, weight = _as_image(x), self.weight.unsqueeze(2)
+        return _as_text(F.conv2d(image, weight, self.bias, padding=padding))
 
 
 class DepthwiseConvolution(nn.Conv1d):
@@ -74,10 +72,8 @@ class SeparableConvolution(nn.Sequential):
 def depthwise(x: Tensor, filters: Tensor) -> Tensor:
     """Each feature of `x` [batch, length, dim] convolved with its row of `filters` [dim, width]."""
     dim, width = filters.shape
-    image, weight = (_exact(each, dim) for each in (x.transpose(1, 2), filters[:, None]))
-    padding = (0, width // 2)
-    convolved = F.conv2d(image.unsqueeze(2), weight.unsqueeze(2), padding=padding, groups=dim)
-    return convolved.squeeze(2).transpose(1, 2).to(x.dtype)
+    image, weight = (_exact(each, dim) for each in (_as_image(x), filters[:, None, None]))
+    return _as_text(F.conv2d(image, weight, padding=(0, width // 2), groups=dim)).to(x.dtype)
 
 
 class _Depthwise(torch.autograd.Function):
@@ -104,11 +100,23 @@ class _Depthwise(torch.autograd.Function):
         to_filters = conv2d_weight(
             torch.stack(shifted, dim=1).permute(0, 3, 1, 2),
             (dim, 1, rows, 3),
-            _exact(gradient, dim).transpose(1, 2).unsqueeze(2),
+            _as_image(_exact(gradient, dim)),
             groups=dim,
         )
         to_filters = to_filters.flatten(1)[:, :width].to(filters.dtype)
         return depthwise(gradient, filters.flip(1)), to_filters
+
+
+def _as_image(x: Tensor) -> Tensor:
+    """[batch, length, dim] as an image one pixel high, whose features lie side by side as in `x`.
+
+    Turned as images are, in four dimensions: ONNX Runtime then joins that to the convolution.
+    """
+    return x.unsqueeze(1).permute(0, 3, 1, 2)
+
+
+def _as_text(image: Tensor) -> Tensor:
+    return image.permute(0, 2, 3, 1).squeeze(1)
 
 
 def _exact(x: Tensor, features: int) -> Tensor:
