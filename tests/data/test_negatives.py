@@ -43,6 +43,19 @@ def test_a_question_is_asked_of_the_most_similar_paragraph_without_its_answer() 
     }
 
 
+def test_of_equally_similar_paragraphs_it_is_the_first() -> None:
+    # Rare words before common ones, and after: as much, but for what rounding makes of the sums.
+    texts = ["aa bb cc dd ee ff gg", "hh ii jj kk ll mm nn"]
+    common = Passage("dd ee ff gg hh ii jj kk 212 km", "Olm", ())
+    asked = question("long", "How long? aa bb cc dd ee ff gg hh ii jj kk ll mm nn", "212 km", OLM)
+    for order in (texts, texts[::-1]):
+        others = (Passage(text, "Olm", ()) for text in order)
+        made = make_negatives(
+            Dataset((Passage(OLM, "Olm", (asked,)), *others, common), "1.1"), ratio=1
+        )
+        assert [p.text for p, q in made.questions if q.impossible] == [order[0]]
+
+
 def test_the_rest_stays_as_it_was() -> None:
     made = make_negatives(DATA, ratio=10)
     assert made.has_unanswerable

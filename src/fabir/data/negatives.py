@@ -1,7 +1,6 @@
 """Unanswerable questions made from answerable ones, for users whose data has none."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -57,27 +56,25 @@ def _negative(question: Question) -> Question:
 
 def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
     """Each answerable question with the place of the paragraph it is best asked of instead."""
-    words = [_words(passage.text) for passage in article]
-    seen = Counter(word for paragraph in words for word in paragraph)
-    weights = {word: math.log(1 + len(article) / count) for word, count in seen.items()}
+    places: dict[str, list[int]] = {}  # of the paragraphs that have a word
+    for place, passage in enumerate(article):
+        for word in _words(passage.text):
+            places.setdefault(word, []).append(place)
+    found = {word: np.array(having) for word, having in places.items()}
     texts = [passage.text.lower() for passage in article]
     for home, passage in enumerate(article):
         for question in passage.questions:
             if not question.answers:
                 continue
+            scores = np.zeros(len(article))
+            for word in sorted(_words(question.text) & found.keys()):
+                scores[found[word]] += math.log(1 + len(article) / len(found[word]))
             answers = [answer.text.strip().lower() for answer in question.answers]
-            places = [
-                place
-                for place, text in enumerate(texts)
-                if place != home and not any(answer in text for answer in answers)
-            ]
-            if places:
-                asked = _words(question.text)
-                scores = [
-                    math.fsum(weights[w] for w in asked & words[place])  # in whatever order
-                    for place in places
-                ]
-                yield question, places[int(np.argmax(scores))]
+            best = np.argsort(-scores.round(9), kind="stable")  # equal ones in order
+            for place in best.tolist():
+                if place != home and not any(answer in texts[place] for answer in answers):
+                    yield question, place
+                    break
 
 
 def _words(text: str) -> set[str]:
