@@ -69,8 +69,10 @@ def test_size_of_a_variation(changes: dict[str, Any], difference: int) -> None:
     assert parameters(**changes) - parameters() == difference
 
 
-@pytest.mark.parametrize("separate", [0, 3])
-def test_a_question_word_may_start_with_a_look_at_its_like(separate: int) -> None:
+@pytest.mark.parametrize(("reduction", "separate"), [("layer", 0), ("layer", 3), ("matrix", 0)])
+def test_a_question_word_may_start_with_a_look_at_its_like(
+    reduction: Literal["layer", "matrix"], separate: int
+) -> None:
     torch.manual_seed(0)
     sizes = VocabularySizes(word_dim=50, trained_words=2, fixed_words=60, characters=30)
     passage, question = torch.arange(1, 61)[None], torch.arange(60, 0, -6)[None]
@@ -78,7 +80,12 @@ def test_a_question_word_may_start_with_a_look_at_its_like(separate: int) -> Non
     batch = Batch(words, torch.randint(1, 30, (61, 6)), passage, question, torch.zeros(1).long())
     found: dict[str, float] = {}
     for start in ("random", "alike"):
-        config = FabirConfig(cross_start=start, character_filters=50, separate_layers=separate)
+        config = FabirConfig(
+            cross_start=start,
+            character_filters=50,
+            reduction=reduction,
+            separate_layers=separate,
+        )
         network = Fabir(config, sizes).eval()
         nn.init.normal_(network.embedding.words.fixed)
         with recorded(network) as seen:

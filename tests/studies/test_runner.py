@@ -270,17 +270,17 @@ def test_two_processes_share_the_rows(
 
 
 @pytest.mark.slow
-def test_each_gpu_has_a_process(
+def test_each_row_has_a_process_on_a_gpu_of_its_own(
     study: Study,
     files: Files,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Two GPUs that there are not: their processes find none, and train without."""
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    """Three GPUs that there are not, for two rows: processes find none, and train without."""
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 3)
     monkeypatch.delattr(runner, "train")  # of this process
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5,7")
     start, started = BaseProcess.start, []
 
     def noted(process: BaseProcess) -> None:
@@ -290,7 +290,7 @@ def test_each_gpu_has_a_process(
     monkeypatch.setattr(BaseProcess, "start", noted)
     reproduce(study, "one", data(files), tmp_path)
     assert started == ["3", "5"]
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5"
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,5,7"
     assert set(json.loads((tmp_path / "results.json").read_text())["rows"]) == {"plain", "wide"}
     assert capfd.readouterr().err.count("row 1 of 2: plain") >= 1
 

@@ -66,7 +66,7 @@ def reproduce(
             return table.report
         used = _sampled(study, budget, data, output)
     if min(torch.cuda.device_count(), len(missing)) > 1:
-        _on_each_gpu(study, budget, data, output, names, seeds)
+        _on_gpus(len(missing), study, budget, data, output, names, seeds)
         return table.report
     dev = read_squad(used.dev, "keep")
     if dev.has_unanswerable:
@@ -85,13 +85,13 @@ def reproduce(
     return table.report
 
 
-def _on_each_gpu(*job: Any) -> None:
-    """Run a study in a process for each GPU that is to be seen; they share the rows."""
+def _on_gpus(most: int, *job: Any) -> None:
+    """Run a study in a process for each GPU that is to be seen, or `most`; they share the rows."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    gpus = seen.split(",") if seen else map(str, range(torch.cuda.device_count()))
+    gpus = seen.split(",") if seen else [str(gpu) for gpu in range(torch.cuda.device_count())]
     processes = []
     try:
-        for gpu in gpus:
+        for gpu in gpus[:most]:
             os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # read when a process begins
             process = multiprocessing.get_context("spawn").Process(target=_work, args=job)
             process.start()

@@ -22,6 +22,7 @@ _ADDING = (
 )
 _LITTLE = 0.01  # of what they would add at first; nothing would leave what is below no gradient
 _LOW = 0.3  # positions, beside words of size 1
+_RAISED = 10.0  # embedded words of size 0.25, to which a matrix adds positions of size 0.7
 
 
 class Fabir(nn.Module):
@@ -152,7 +153,8 @@ class Fabir(nn.Module):
                 parameter.mul_(_LITTLE)
             elif name.endswith("_positions.norm.weight"):
                 nn.init.constant_(parameter, _LOW)
-        nn.init.orthogonal_(self.reduction.reduction.weight)
+        gain = _RAISED if self.config.reduction == "matrix" else 1.0
+        nn.init.orthogonal_(self.reduction.reduction.weight, gain)
         for module in self.modules():
             if isinstance(module, CrossAttention):
                 module.start_alike()
