@@ -31,7 +31,7 @@ from fabir.folder import (
     read_vocabulary,
 )
 from fabir.layers.embedding import VocabularySizes, WordRows
-from fabir.readers import registered
+from fabir.readers import build_network, registered
 from fabir.text.vocabulary import Vocabulary
 
 _WORDS = "embedding.words"  # where every reader keeps its word rows
@@ -73,10 +73,7 @@ class Reader:
             fixed_words=len(vocabulary.fixed),
             characters=2 + len(vocabulary.characters),
         )
-        try:
-            network = registered(name).network(config, sizes)
-        except (ValueError, RuntimeError, ZeroDivisionError) as error:
-            raise InputError(f"the configuration of reader {name}: {error}") from error
+        network = build_network(name, config, sizes)
         reader = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
         reader._words.fixed.copy_(fixed)
         return reader

@@ -94,8 +94,8 @@ def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None
     )
     assert rows == [
         "| a | 61.00 ± 1.41 | 75.0 | -14.00 |  |  | 51.00 ± 1.41 |  |  |  |",
-        "| b | 52.00 ± 2.83 | 73.5 | -21.50 | -9.00 | -1.50 | 42.00 ± 2.83 |  |  |  |",
-        "| c | 51.00 ± 1.41 | 74.0 | -23.00 | -10.00 | -1.00 | 41.00 ± 1.41 |  |  |  |",
+        "| b | 52.00 ± 2.83 | 73.5 | -21.50 | -9.00 ± 1.41 | -1.50 | 42.00 ± 2.83 |  |  |  |",
+        "| c | 51.00 ± 1.41 | 74.0 | -23.00 | -10.00 ± 0.00 | -1.00 | 41.00 ± 1.41 |  |  |  |",
         "| d | 40.00 | 70.25 | -30.25 | -21.00 | -4.75 | 30.00 | 6 | 9 | 0.667 |",
     ]
     # Our order is a, b, c, d, the paper's a, c, b, d: 1 - 6 * (1 + 1) / (4 * 15)
@@ -117,6 +117,23 @@ def test_hours_that_were_not_enough_are_named() -> None:
     text = render(RESULTS | {"paper": {"a": {"hours_until_77": 3.0}}, "majority": {}})
     assert "| hours until F1 77 | paper's hours until F1 77 |" in text
     assert "| not reached | 3 |" in text
+
+
+def test_hours_that_were_enough_for_some_seeds_say_for_how_many() -> None:
+    several = runs(50, 60)
+    several[0]["hours_until_77"] = 2.0
+    paper = {"a": {"hours_until_77": 3.0}}
+    text = render(RESULTS | {"paper": paper, "rows": {"a": several}, "majority": {}})
+    assert "| 2.00 (1 of 2) | 3 |" in text
+
+
+def test_a_gpu_has_no_cores() -> None:
+    (run,) = runs(50)
+    machine = {"processor": "NVIDIA H200", "torch": "2.11", "fabir": "1"}
+    conditions = {key: value for key, value in run["conditions"].items() if key != "cores"}
+    run["conditions"] = conditions | machine
+    text = render(RESULTS | {"rows": {"a": [run]}, "majority": {}})
+    assert "Run on NVIDIA H200, torch 2.11, fabir 1;" in text
 
 
 def test_an_order_of_equals_says_nothing() -> None:

@@ -184,14 +184,30 @@ def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(
         reproduce(study, "two", data(files), tmp_path)
 
 
-def test_a_row_that_could_not_be_begun_may_be_corrected(
-    study: Study, files: Files, tmp_path: Path
+def test_a_row_that_cannot_be_built_is_found_at_once_and_may_be_corrected(
+    study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = replace(study.rows[0], network={"one": {"heads": 5}})
-    with pytest.raises(InputError, match="5 heads do not divide"):
-        reproduce(replace(study, rows=(wrong,)), "one", data(files), tmp_path)
+    wrong = replace(study.rows[1], network={"one": {"heads": 5}})
+    with monkeypatch.context() as patch:
+        patch.delattr(runner, "train")  # not of the row before it either
+        with pytest.raises(InputError, match="^row wide: .*5 heads do not divide"):
+            reproduce(replace(study, rows=(study.rows[0], wrong)), "one", data(files), tmp_path)
+    misspelt = replace(wrong, network={"one": {"hedas": 5}})
+    with pytest.raises(InputError, match=r"^row wide, budget one: .*hedas"):
+        reproduce(replace(study, rows=(study.rows[0], misspelt)), "one", data(files), tmp_path)
     reproduce(study, "one", data(files), tmp_path, ["plain"])
     assert "begun" not in json.loads((tmp_path / "results.json").read_text())
+
+
+def test_a_training_of_unknown_settings_is_not_gone_on_with(
+    study: Study, files: Files, done: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(done, tmp_path, dirs_exist_ok=True)
+    results = json.loads((done / "results.json").read_text())
+    del results["rows"]["wide"]
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    with pytest.raises(InputError, match=r"wide holds a training of which .*: remove it"):
+        reproduce(study, "one", data(files), tmp_path)
 
 
 def test_another_first_seed_is_no_second_run(

@@ -87,6 +87,7 @@ def run_configs(path: str) -> None:
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
         ("budgets:\n  full:\n", "budgets: fabir\nother:\n", "no study is called 'fabir'"),
         ("- {name: other", "- {name: one", "two rows are called 'one'"),
+        ("- {name: other", "- {name: one-seed-1", "row one-seed-1: runs with further seeds"),
         ("source:", "base: 'no'\nsource:", "base: 'no' is none of one, other"),
         ("{short: {clip", "{shrot: {clip", "row other: training: 'shrot' is none of full, short"),
         ("paper: {f1:", "paper: {F1:", "row one: paper: 'F1' is none of f1, exact"),

@@ -6,6 +6,7 @@ from typing import Any
 from torch import nn
 
 from fabir.errors import InputError
+from fabir.layers.embedding import VocabularySizes
 from fabir.readers.a3 import A3, A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig
 from fabir.readers.fabir import Fabir, FabirConfig
@@ -28,6 +29,18 @@ READERS = {
     "a3": Registered(A3Config, A3),
     "qanet": Registered(QanetConfig, Qanet),
 }
+
+
+def build_network(name: str, config: Any, sizes: VocabularySizes) -> nn.Module:
+    """A new network of the reader called `name`.
+
+    Raises:
+        InputError: the config and the vectors make no network together.
+    """
+    try:
+        return registered(name).network(config, sizes)
+    except (ValueError, RuntimeError, ZeroDivisionError) as error:
+        raise InputError(f"the configuration of reader {name}: {error}") from error
 
 
 def registered(name: str) -> Registered:

@@ -68,7 +68,7 @@ def render(results: dict[str, Any]) -> str:
         *(_order(done, measured, paper) if results["ranked"] else []),
     ]
     if any(len(runs) > 1 for runs in measured.values()):
-        lines += ["", "Means over several seeds, with the standard deviation after ±."]
+        lines += ["", "Means over several seeds, of scores with the standard deviation after ±."]
     if missing:
         lines += ["", f"Not run yet: {', '.join(missing)}."]
     lines += [line for note in results.get("notes", ()) for line in ("", note)]
@@ -92,9 +92,11 @@ def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
         ours, theirs = _mean(runs, key), paper.get(key)
         if ours is not None and (measure.always or theirs is not None):
             cells[measure.heading] = format(ours, measure.form)
-            if len(runs) > 1 and measure.score:
-                spread = statistics.stdev(_measured(runs, key))
-                cells[measure.heading] += f" ± {format(spread, measure.form)}"
+            known = _measured(runs, key)
+            if measure.absent and len(known) < len(runs):
+                cells[measure.heading] += f" ({len(known)} of {len(runs)})"
+            elif len(runs) > 1 and measure.score:
+                cells[measure.heading] += f" ± {format(statistics.stdev(known), measure.form)}"
         if theirs is not None:
             cells[f"paper's {measure.heading}"] = format(
                 theirs, ".1f" if measure.score and theirs % 1 == 0 else ",.10g"
@@ -118,6 +120,14 @@ def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
     ours = [_mean(measured.get(row, []), "f1") for row in (name, base)]
     if ours[0] is not None and ours[1] is not None:
         cells[f"F1 against {base}"] = format(ours[0] - ours[1], "+.2f")
+        by_seed = [
+            {run["conditions"]["seed"]: run["f1"] for run in measured[row]} for row in (name, base)
+        ]
+        gains = [
+            by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0].keys() & by_seed[1].keys()
+        ]
+        if len(gains) > 1:
+            cells[f"F1 against {base}"] += f" ± {statistics.stdev(gains):.2f}"
     if "f1" in paper[name] and "f1" in paper[base]:
         cells[f"paper's F1 against {base}"] = format(paper[name]["f1"] - paper[base]["f1"], "+.2f")
     return cells
@@ -172,8 +182,7 @@ def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
     """Where and when rows were run, and with which seeds; nothing if none was."""
     found = [run["conditions"] for runs in measured.values() for run in runs]
     machines = dict.fromkeys(
-        f"{each['cores']} core{'s' * (each['cores'] != 1)} of {each['processor']}, "
-        f"torch {each['torch']}, fabir {each['fabir']}"
+        f"{_cores(each)}{each['processor']}, torch {each['torch']}, fabir {each['fabir']}"
         for each in found
     )
     days, seeds = (sorted({each[key] for each in found}) for key in ("date", "seed"))
@@ -181,6 +190,11 @@ def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
         return []
     days = " to ".join(dict.fromkeys((days[0], days[-1])))
     return [f"Run on {'; '.join(machines)}; {days}; seed {', '.join(map(str, seeds))}."]
+
+
+def _cores(conditions: dict[str, Any]) -> str:
+    cores = conditions.get("cores")  # a GPU has none
+    return f"{cores} core{'s' * (cores != 1)} of " if cores else ""
 
 
 def _values(training: dict[str, Any]) -> str:

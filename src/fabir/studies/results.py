@@ -133,13 +133,19 @@ class Table:
         """Note what a run is begun with; False if it has been measured meanwhile.
 
         Raises:
-            InputError: it was begun with other settings and is half trained.
+            InputError: it is half trained, with other settings or nobody knows which.
         """
         with self.opened() as results:
             if self.measured(results, run):
                 return False
             begun = results.setdefault("begun", {})
-            if run.folder in begun and (self.output / run.folder / FILE).exists():
+            folder = self.output / run.folder
+            if (folder / FILE).exists():
+                if run.folder not in begun:
+                    raise InputError(
+                        f"{folder} holds a training of which {_RESULTS} beside it says nothing: "
+                        "remove it, or name another folder"
+                    )
                 _check_settings(begun[run.folder], run.settings, self.output, run.folder)
             begun[run.folder] = run.settings
         return True

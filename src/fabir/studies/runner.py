@@ -21,10 +21,13 @@ from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked
+from fabir.layers.embedding import VocabularySizes
 from fabir.machine import processor
 from fabir.reader import Reader
-from fabir.studies.results import LOCK, Data, Table
+from fabir.readers import build_network
+from fabir.studies.results import LOCK, Data, Run, Table
 from fabir.studies.study import Study, sample
+from fabir.text.vectors import read_vectors
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.configuration import RunConfig
 from fabir.training.launch import end_with_parent
@@ -68,6 +71,7 @@ def reproduce(
     if min(torch.cuda.device_count(), len(missing)) > 1:
         _on_gpus(len(missing), study, budget, data, output, names, seeds)
         return table.report
+    _check_networks(missing, used)
     dev = read_squad(used.dev, "keep")
     if dev.has_unanswerable:
         majority = evaluate(dev, {question.id: "" for _, question in dev.questions})
@@ -130,6 +134,19 @@ def _sampled(study: Study, budget: str, data: Data, output: Path) -> Data:
     return Data(paths["train"], paths["dev"], data.vectors)
 
 
+def _check_networks(runs: list[Run], data: Data) -> None:
+    """Say which row makes no network with these vectors before another is trained for hours."""
+    sizes = VocabularySizes(
+        word_dim=read_vectors(data.vectors).dim, trained_words=1, fixed_words=0, characters=2
+    )
+    for run in runs:
+        try:
+            with torch.device("meta"):  # shapes alone
+                build_network(run.config.reader, run.config.network, sizes)
+        except InputError as error:
+            raise InputError(f"row {run.row.name}: {error}") from error
+
+
 def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str, float]:
     """Train a row's reader to the end, or on to it, and measure it."""
     train(
@@ -143,6 +160,8 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
     )
     progress = load_checkpoint(folder)[0]
     reader, timed = Reader.load(folder), sample(dev, _TIMED)
+    if torch.cuda.is_available():
+        reader.network.cuda()
     seconds = statistics.median(_seconds(reader, timed) for _ in range(_ROUNDS))
     return {
         **best_scores(folder),
@@ -166,10 +185,14 @@ def _seconds(reader: Reader, questions: Dataset) -> float:
 
 def _machine() -> dict[str, str | int]:
     gpu = torch.cuda.is_available()
+    machine = (
+        {"processor": torch.cuda.get_device_name()}
+        if gpu
+        else {"processor": processor(), "cores": torch.get_num_threads()}
+    )
     return {
         "fabir": __version__,
         "torch": torch.__version__,
-        "processor": torch.cuda.get_device_name() if gpu else processor(),
-        "cores": torch.get_num_threads(),
+        **machine,
         "date": time.strftime("%Y-%m-%d"),
     }

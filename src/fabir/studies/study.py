@@ -1,6 +1,7 @@
 """A study: the rows of a paper's table, the paper's figures, and budgets to run them on. Data, read
 from a file; nothing is run here."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +68,8 @@ class Study:
         folder: where the study's file is
 
     Raises:
-        ValueError: two rows of one name, or a base, a budget or a measure that there is not.
+        ValueError: two rows of one name, a row called like the run of a further seed, or a base, a
+            budget or a measure that there is not.
     """
 
     title: str
@@ -86,6 +88,9 @@ class Study:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"two rows are called {twice[0]!r}")
+        seeds = [name for name in names if re.search(r"-seed-\d+$", name)]
+        if seeds:
+            raise ValueError(f"row {seeds[0]}: runs with further seeds are called so, rows cannot")
         if self.base:
             _among("base", [self.base], names)
         for row in self.rows:
@@ -119,7 +124,10 @@ class Study:
             for key, value in values.items()
             for text in (f"--{section}.{key}", str(value))
         ]
-        return load_config(path, overrides)
+        try:
+            return load_config(path, overrides)
+        except InputError as error:
+            raise InputError(f"row {row.name}, budget {name}: {error}") from error
 
 
 def _among(where: str, found: Iterable[str], known: Iterable[str]) -> None:

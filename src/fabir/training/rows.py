@@ -8,7 +8,7 @@ import torch
 
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
-from fabir.readers import registered
+from fabir.readers import build_network
 from fabir.training.configuration import SHIPPED, RunConfig, load_config
 
 # FABIR's setting: 100-dimensional GloVe vectors, which are not counted, and what is learned of
@@ -52,7 +52,7 @@ def describe(name: str) -> list[Component]:
         if name.startswith(start):
             sizes = replace(sizes, word_dim=dim)
     with torch.device("meta"):  # shapes alone: nothing is allocated or initialised
-        network = registered(run.reader).network(run.network, sizes)
+        network = build_network(run.reader, run.network, sizes)
     return list(_components(name, network, 0))
 
 
