@@ -12,6 +12,8 @@ import pytest
 
 from fabir.cli import main
 from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.training import finder
+from fabir.training.finder import Sweep
 from factories import CONFIGS
 from tiny import NETWORK, TRAINING, Files, dataset
 
@@ -238,6 +240,20 @@ def test_find_lr_prints_a_rate_and_draws(
     assert "to a higher one" in refused(capsys, "find-lr", config, *data, "--lowest", 2)
     line = refused(capsys, "find-lr", config, *data, "--plot", tmp_path / "lr.exe")
     assert "name a .png" in line
+
+
+def test_find_lr_says_that_it_did_not_go_far_enough(
+    capsys: pytest.CaptureFixture[str],
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = ("find-lr", write_config(tmp_path / "config.yaml"), "--train", files.train)
+    for losses, said in ([3.0, 2.0, 1.0], True), ([3.0, 1.0, 2.0], False):
+        sweep = Sweep([0.1, 0.2, 0.4], losses, losses)
+        monkeypatch.setattr(finder, "sweep_files", lambda *_, sweep=sweep, **__: sweep)
+        main([str(argument) for argument in (*command, "--vectors", files.vectors)])
+        assert ("--highest" in capsys.readouterr().err) is said
 
 
 def test_reproduce_says_where_missing_files_come_from(

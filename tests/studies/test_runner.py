@@ -190,7 +190,7 @@ def test_a_row_that_cannot_be_built_is_found_at_once_and_may_be_corrected(
     wrong = replace(study.rows[1], network={"one": {"heads": 5}})
     with monkeypatch.context() as patch:
         patch.delattr(runner, "train")  # not of the row before it either
-        with pytest.raises(InputError, match="^row wide: .*5 heads do not divide"):
+        with pytest.raises(InputError, match=r"^row wide: .*5 heads do not divide"):
             reproduce(replace(study, rows=(study.rows[0], wrong)), "one", data(files), tmp_path)
     misspelt = replace(wrong, network={"one": {"hedas": 5}})
     with pytest.raises(InputError, match=r"^row wide, budget one: .*hedas"):

@@ -50,9 +50,11 @@ def test_a_mix_draws_anew_each_epoch_and_a_seed_decides_it() -> None:
     assert len({len(epoch(number, 3, 1, 1)) for number in range(5)}) == 1  # epochs of equal length
 
 
-def test_a_share_may_ask_for_more_than_there_is() -> None:
-    rows = np.concatenate(epoch(0, 1, 5, 0))
-    assert np.bincount(rows // EACH, minlength=FILES).tolist() == [EACH, EACH, 0]
+def test_of_a_share_larger_than_its_file_questions_come_again() -> None:
+    rows = np.concatenate(epoch(0, 1, 2.5, 0))
+    counts = np.bincount(rows, minlength=FILES * EACH).reshape(FILES, EACH)
+    assert counts.sum(1).tolist() == [EACH, round(2.5 * EACH), 0]
+    assert set(counts[1].tolist()) == {2, 3}  # none is drawn a third time before all are twice
 
 
 def test_a_mix_has_a_share_for_each_file() -> None:

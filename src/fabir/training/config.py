@@ -12,8 +12,8 @@ class TrainingConfig:
         epochs: passes over the training questions
         batch_size: questions of a step, over all processes
         mix: shares of the training files in an epoch, such as 3, 1, 1: all of the first file, and
-            of each other one as many questions, drawn anew each epoch, as its share is of the
-            first one's. Empty for all questions of all files
+            of each other one as many questions, drawn anew each epoch (some twice if it has fewer),
+            as its share is of the first one's. Empty for all questions of all files
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
         questions_together: questions about a passage, at most, that are read together and share
             what is read of it before the question. More are faster and make batches less varied

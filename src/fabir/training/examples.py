@@ -56,10 +56,12 @@ class Examples:
         """The questions of the first file, and a share of each other one's."""
         first, *others = (self.rows[self.file_of[self.rows] == file] for file in range(len(mix)))
         shares = (round(len(first) * share / mix[0]) for share in mix[1:])
-        drawn = [
-            generator.permutation(rows)[:share] for rows, share in zip(others, shares, strict=True)
-        ]
-        return np.concatenate([first, *drawn])
+        drawn = [first]
+        for rows, share in zip(others, shares, strict=True):
+            while len(rows) and share > 0:  # again from the beginning if there are not as many
+                drawn.append(generator.permutation(rows)[:share])
+                share -= len(drawn[-1])
+        return np.concatenate(drawn)
 
     def longest(self, rows: np.ndarray) -> int:
         """Words of the longest passage of some questions."""

@@ -87,6 +87,10 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     if options.plot:
         plot_sweep(sweep, options.plot)
     print(f"a tenth of {sweep.lowest:.1e}, where the loss is lowest:", file=sys.stderr)
+    if sweep.lowest == sweep.rates[-1]:
+        print(
+            "the loss was still falling there: name a higher rate with --highest", file=sys.stderr
+        )
     print(f"{sweep.suggestion:.1e}")
 
 
