@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,7 +23,10 @@ from fabir.errors import InputError
 from fabir.export.onnx import _largest_difference, _met, _quantise, export
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader
+from fabir.readers.a3 import A3Config
+from fabir.readers.bidaf import BidafConfig
 from fabir.readers.fabir import FabirConfig
+from fabir.readers.qanet import QanetConfig
 from fabir.text.vocabulary import Forms
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
@@ -69,6 +73,20 @@ def test_answers_are_those_of_the_reader_it_came_from(
         found = after.answer(*pair, top_k=3)
         assert [(a.start, a.end) for a in found] == [(a.start, a.end) for a in expected]
         assert [a.score for a in found] == pytest.approx([a.score for a in expected], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),  # with as few layers as have all there is, since each takes its time
+    [
+        ("bidaf", BidafConfig(modelling_layers=1)),
+        ("a3", A3Config(modelling_layers=0, highway_layers=0)),
+        ("qanet", QanetConfig(convolutions=1, model_convolutions=1, model_blocks=1)),
+    ],
+)
+def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_path: Path) -> None:
+    small_reader(name, config).save(tmp_path / "reader")
+    report = export(tmp_path / "reader", tmp_path / "exported")
+    assert report["largest_logit_difference"] < 1e-4
 
 
 def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
