@@ -274,6 +274,7 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     shutil.copytree(reader, other)
     readers = ("--reader", reader, "--reader", other)  # of one name
     page = Path(run(capsys, "analyse", files.dev, *readers, "--output", tmp_path / "out").strip())
+    assert f"questions of {files.dev.name}." in page.read_text()
     text = page.read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == 5
     assert "http" not in text

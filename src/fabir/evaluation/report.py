@@ -34,6 +34,8 @@ div { overflow-x: auto }
 def write_report(analysis: dict[str, Any], output: Path) -> Path:
     """Write everything about an `analysis` (see `fabir.evaluation.analysis`) into a folder.
 
+    The page names the file that it is of if there is `data` beside.
+
     Returns:
         the page's path
 
@@ -176,10 +178,11 @@ def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _page(analysis: dict[str, Any], folder: Path) -> str:
-    readers = analysis["readers"]
+    readers, data = analysis["readers"], analysis.get("data", "")
     parts = [
         f"<h1>{' and '.join(map(html.escape, readers))}</h1>",
-        f"<p>{next(iter(readers.values()))['all']['count']:,} questions. Brackets and bars are "
+        f"<p>{next(iter(readers.values()))['all']['count']:,} questions"
+        f"{' of ' * bool(data)}{html.escape(data)}. Brackets and bars are "
         "95 % intervals of a bootstrap over questions.</p>",
         _table(
             ["reader", *_SCORES.values()],

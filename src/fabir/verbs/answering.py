@@ -184,7 +184,8 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
         thresholds[name] = predictor.reader.no_answer_threshold
-    print(write_report(analyse(data, found, thresholds), options.output))
+    analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
+    print(write_report(analysis, options.output))
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
