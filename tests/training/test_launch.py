@@ -17,7 +17,9 @@ from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
 
 @pytest.mark.slow
-def test_two_processes_learn_what_one_learns(files: Files, tmp_path: Path) -> None:
+def test_two_processes_learn_what_one_learns(
+    files: Files, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     config = run_config(NO_DROPOUT, average=0.9)
     for processes in (1, 2):
         train_tiny(files, tmp_path / str(processes), config, processes=processes)
@@ -26,6 +28,7 @@ def test_two_processes_learn_what_one_learns(files: Files, tmp_path: Path) -> No
     # Not the weights: Adam makes steps of rounding errors where a gradient is zero.
     assert [loss for loss, _ in two] == pytest.approx([loss for loss, _ in one], abs=1e-4)
     assert [f1 for _, f1 in two] == pytest.approx([f1 for _, f1 in one])
+    assert "Warning" not in capfd.readouterr().err
 
 
 def evaluations(folder: Path) -> list[tuple[float, float]]:

@@ -77,7 +77,9 @@ def launch(job: Job, processes: int) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    threads = max(1, torch.get_num_threads() // processes)
     surroundings = {
+        "OMP_NUM_THREADS": str(threads),  # or accelerate chooses, and says so in every process
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
         "WORLD_SIZE": str(processes),
@@ -86,7 +88,6 @@ def launch(job: Job, processes: int) -> None:
     }
     for name, value in TRAINING.items():  # read when a process begins, so set before
         os.environ.setdefault(name, value)
-    threads = max(1, torch.get_num_threads() // processes)
     # In a file, since tensors as arguments would be one memory for all processes, and bytes would
     # stay in every one of them.
     with NamedTemporaryFile() as packed, NamedTemporaryFile() as complaint:
