@@ -18,8 +18,12 @@ from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns(
-    files: Files, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # with it accelerate is silent
     config = run_config(NO_DROPOUT, average=0.9)
     for processes in (1, 2):
         train_tiny(files, tmp_path / str(processes), config, processes=processes)
