@@ -4,7 +4,6 @@ Heads are kept as separate maps of [batch, queries, keys]: every product then re
 plain contiguous matrices.
 """
 
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -46,6 +45,11 @@ class _MixKeys(torch.autograd.Function):
             product = product.view(outputs, dim_head, width, dim_head)
             to_kernel[:, head] = product.diagonal(dim1=1, dim2=3).sum(2)
         return to_key, to_kernel
+
+
+def _mix(key: Tensor, kernel: Tensor | None, scale: float) -> tuple[Tensor, ...]:
+    """The keys, `scale` times, with their heads and neighbours mixed if there is a kernel."""
+    return (key * scale,) if kernel is None else _MixKeys.apply(key, kernel * scale)
 
 
 def _depthwise(x: Tensor, filters: Tensor) -> Tensor:
@@ -99,9 +103,8 @@ class AttentionWeights(nn.Module):
             result: heads times [batch, queries, keys]
         """
         dim_head = queries.shape[-1] // self.heads
-        query = self.query(queries) * dim_head**-0.5
-        key = self.key(keys) * key_mask
-        mixed = _MixKeys.apply(key, self.kernel) if self.width else (key,)
+        query, key = self.query(queries), self.key(keys) * key_mask
+        mixed = _mix(key, self.kernel if self.width else None, dim_head**-0.5)
         if len(mixed) == 1:
             pairs = zip(query.split(dim_head, dim=2), mixed[0].split(dim_head, dim=2), strict=True)
         else:
@@ -199,20 +202,13 @@ class CrossAttention(nn.Module):
         query_mask, key_mask: [batch, length, 1], True on real tokens
         result: [batch, queries, dim]
         """
-        mixed, values = self._mixed(keys, key_mask), self._values(keys, key_mask)
-        folded = torch.matmul(mixed, self.query.weight)
-        offset = torch.matmul(mixed, self.query.bias) if self.over == "keys" else None
-        exact = nullcontext()
-        device = queries.device.type
-        if self.training and torch.is_autocast_enabled(device):
-            # A column's weights are small and nearly equal for long, their gradients differences
-            # of nearly equal numbers. In bfloat16 little is left of them: learning is slow.
-            exact = torch.autocast(device, enabled=False)
-            queries, folded, values = queries.float(), folded.float(), values.float()
-        with exact:
+        (folded, offset), values = self._folded(keys, key_mask), self._values(keys, key_mask)
+        with torch.autocast(queries.device.type, enabled=False):
+            queries = queries.to(folded.dtype)
             weights = self._weights(queries, folded, offset, query_mask, key_mask)
-            gathered = torch.bmm(weights.flatten(1, 2).transpose(1, 2), values.flatten(1, 2))
-        return gathered + self.output.bias
+            weights = weights.flatten(1, 2).transpose(1, 2).to(values.dtype)
+            bias = self.output.bias.to(values.dtype)
+            return torch.baddbmm(bias, weights, values.flatten(1, 2))
 
     def _weights(
         self,
@@ -222,36 +218,56 @@ class CrossAttention(nn.Module):
         query_mask: Tensor,
         key_mask: Tensor,
     ) -> Tensor:
-        """Shape: result [batch, heads, keys, queries]"""
-        parts = self.heads, folded.shape[2]
+        """In float32 also between products in bfloat16: the weights of a column are nearly equal
+        for long, and their gradients differences of nearly equal numbers.
+
+        Shape: result [batch, heads, keys, queries]
+        """
+        parts, dtype = (
+            (self.heads, folded.shape[2]),
+            torch.promote_types(folded.dtype, torch.float32),
+        )
         folded = folded.flatten(1, 2)
         if offset is None:
             bias = mask_bias(query_mask, queries.dtype)
             logits = torch.baddbmm(bias, folded, queries.transpose(1, 2))
-            weights = logits.softmax(dim=2).unflatten(1, parts)
+            weights = logits.softmax(dim=2, dtype=dtype).unflatten(1, parts)
         else:
-            bias = offset.to(queries.dtype) + mask_bias(key_mask, queries.dtype)
+            bias = offset + mask_bias(key_mask, queries.dtype)
             logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
-            weights = logits.unflatten(2, parts).softmax(dim=3).permute(0, 2, 3, 1)
+            weights = logits.unflatten(2, parts).softmax(dim=3, dtype=dtype)
+            weights = weights.permute(0, 2, 3, 1)
         if self.capped:
-            weights = weights / (1 + (weights * key_mask[:, None]).sum(dim=2, keepdim=True))
+            total = (weights * key_mask[:, None]).sum(dim=2, keepdim=True)
+            weights = weights * (1 + total).reciprocal()
         return self.dropout(weights)
 
-    def _mixed(self, keys: Tensor, mask: Tensor) -> Tensor:
-        """Keys for each head's whole queries. Shape: result [batch, heads, keys, dim]"""
-        dim_head = keys.shape[2] // self.heads
-        key = self.key(keys) * mask * dim_head**-0.5
-        mixed = _MixKeys.apply(key, self.kernel) if self.width else (key,)
-        if len(mixed) == self.heads:
-            return torch.stack(mixed, dim=1)
-        own = torch.eye(self.heads, dtype=key.dtype, device=key.device)[:, None, :, None]
-        return (mixed[0].unflatten(2, (self.heads, dim_head))[:, None] * own).flatten(3)
+    def _folded(self, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Keys for each head's whole queries, and what they have of a bias of queries.
+
+        Shape: result [batch, heads, keys, dim], [batch, heads, keys] or None
+        """
+        key, scale = self.key(keys) * mask, (keys.shape[2] // self.heads) ** -0.5
+        mixed = _mix(key, self.kernel if self.width else None, scale)
+        whole = len(mixed) == self.heads
+        x = torch.stack(mixed, dim=1) if whole else mixed[0]
+        times = torch.matmul if whole else self._of_heads
+        folded = times(x, self.query.weight)
+        if self.over == "queries":
+            return folded, None
+        return folded, times(x, self.query.bias[:, None])[..., 0]
 
     def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
         """Each head's values, taken through the output. Shape: result [batch, heads, keys, dim]"""
-        values = (self.value(keys) * mask).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        outputs = self.output.weight.T.unflatten(0, (self.heads, -1))  # [heads, dim_head, dim]
-        return torch.matmul(values, outputs)
+        return self._of_heads(self.value(keys) * mask, self.output.weight.T)
+
+    def _of_heads(self, x: Tensor, matrix: Tensor) -> Tensor:
+        """Each head's part of `x` [batch, keys, dim] times its rows of a matrix of [dim, dim].
+
+        Shape: result [batch, heads, keys, dim]
+        """
+        parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        return torch.matmul(parts, matrix.unflatten(0, (self.heads, -1)))
 
 
 def _kernel(heads: int, width: int, depthwise: bool) -> nn.Parameter:

@@ -252,12 +252,12 @@ class MatrixReduction(nn.Module):
 def word_matches(batch: Batch) -> Tensor:
     """Which passage words are in the question: the same word row, or if unknown the same form.
 
-    Shape: result [batch, passage] bool
+    Shape: result [batch, passage] bool, of a batch that is `unshared`
     """
     forms = torch.arange(batch.words.shape[0], device=batch.words.device)
     unknown = batch.words <= UNKNOWN
     words = torch.where(unknown, -forms, batch.words)  # padding is form 0
-    passage, question = batch.for_questions(words[batch.passage]), words[batch.question]
+    passage, question = words.take(batch.passage), words.take(batch.question)
     same = passage[:, :, None] == question[:, None, :]
     return same.any(dim=2) & (passage != 0)
 

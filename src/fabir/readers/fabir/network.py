@@ -4,6 +4,7 @@ Top to bottom like the paper's Figure 1. No strings, no loss, no decoding here.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from fabir.data.batches import Batch
@@ -95,8 +96,8 @@ class Fabir(nn.Module):
         if self.training:
             # The residual stream has the precision of the weights, also under autocast.
             forms = forms.to(self.embedding.words.trained.dtype)
-        passage = self.input_dropout(forms[batch.passage]) * batch.passage_mask
-        question = self.input_dropout(forms[batch.question]) * batch.question_mask
+        passage = self.input_dropout(F.embedding(batch.passage, forms))
+        question = self.input_dropout(F.embedding(batch.question, forms))
         before = passage
         for layer in (self.reduction, *self.layers):
             before = passage
