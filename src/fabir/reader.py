@@ -53,7 +53,11 @@ class Reader:
     network: nn.Module
     no_answer_threshold: float = 1.0
     steps = COARSE  # that batches are padded to
-    batch_words = 3072  # padded passage words that are best read at once
+
+    @property
+    def batch_words(self) -> int:
+        """Padded passage words that are best read at once."""
+        return registered(self.name).batch_words
 
     @classmethod
     def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "Reader":

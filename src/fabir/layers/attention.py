@@ -48,7 +48,8 @@ class _MixKeys(torch.autograd.Function):
 
 
 def _mix(key: Tensor, kernel: Tensor | None, scale: float) -> tuple[Tensor, ...]:
-    """The keys, `scale` times, with their heads and neighbours mixed if there is a kernel."""
+    """The keys, `scale` times, with their heads and neighbours mixed if there is a kernel: one
+    [batch, keys, dim] for all heads, or one for each head."""
     return (key * scale,) if kernel is None else _MixKeys.apply(key, kernel * scale)
 
 
@@ -200,7 +201,7 @@ class CrossAttention(nn.Module):
         queries: [batch, queries, dim]
         keys: [batch, keys, dim]
         query_mask, key_mask: [batch, length, 1], True on real tokens
-        result: [batch, queries, dim]
+        result: [batch, queries, dim], of the type that autocast gives to products
         """
         (folded, offset), values = self._folded(keys, key_mask), self._values(keys, key_mask)
         with torch.autocast(queries.device.type, enabled=False):
@@ -218,15 +219,13 @@ class CrossAttention(nn.Module):
         query_mask: Tensor,
         key_mask: Tensor,
     ) -> Tensor:
-        """In float32 also between products in bfloat16: the weights of a column are nearly equal
-        for long, and their gradients differences of nearly equal numbers.
+        """With a softmax in float32 also between products in bfloat16: the weights of a column are
+        nearly equal for long, and their gradients differences of nearly equal numbers.
 
         Shape: result [batch, heads, keys, queries]
         """
-        parts, dtype = (
-            (self.heads, folded.shape[2]),
-            torch.promote_types(folded.dtype, torch.float32),
-        )
+        parts = self.heads, folded.shape[2]
+        dtype = torch.promote_types(folded.dtype, torch.float32)
         folded = folded.flatten(1, 2)
         if offset is None:
             bias = mask_bias(query_mask, queries.dtype)

@@ -16,15 +16,19 @@ from fabir.readers.rnet import Rnet, RnetConfig
 
 @dataclass(frozen=True)
 class Registered:
-    """A config dataclass, and the network built from it and the sizes of a vocabulary."""
+    """A config dataclass, and the network built from it and the sizes of a vocabulary.
+
+    `batch_words`: padded passage words that are best read at once in torch.
+    """
 
     config: type[Any]
     network: type[nn.Module]
+    batch_words: int = 3072
 
 
 READERS = {
     "fabir": Registered(FabirConfig, Fabir),
-    "bidaf": Registered(BidafConfig, Bidaf),
+    "bidaf": Registered(BidafConfig, Bidaf, batch_words=1536),
     "rnet": Registered(RnetConfig, Rnet),
     "a3": Registered(A3Config, A3),
     "qanet": Registered(QanetConfig, Qanet),
