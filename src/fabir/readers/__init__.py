@@ -27,9 +27,9 @@ class Registered:
 
 
 READERS = {
-    "fabir": Registered(FabirConfig, Fabir),
+    "fabir": Registered(FabirConfig, Fabir, batch_words=6144),
     "bidaf": Registered(BidafConfig, Bidaf, batch_words=1536),
-    "rnet": Registered(RnetConfig, Rnet),
+    "rnet": Registered(RnetConfig, Rnet, batch_words=6144),
     "a3": Registered(A3Config, A3),
     "qanet": Registered(QanetConfig, Qanet),
 }
