@@ -238,7 +238,7 @@ class CrossAttention(nn.Module):
             weights = weights.permute(0, 2, 3, 1)
         if self.capped:
             total = (weights * key_mask[:, None]).sum(dim=2, keepdim=True)
-            weights = weights * (1 + total).reciprocal()
+            weights = weights * (1 + total).reciprocal()  # dividing by it costs more backwards
         return self.dropout(weights)
 
     def _folded(self, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
