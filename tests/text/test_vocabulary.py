@@ -26,14 +26,18 @@ def test_padding_and_unknown_come_before_trained_and_fixed_words() -> None:
 
 def test_words_are_looked_up_lower_cased_and_characters_as_they_are() -> None:
     assert SOME.word_row("RIVER") == SOME.word_row("River") == 5
-    assert SOME.character_rows("the") == [4, 3, 2]
-    assert SOME.character_rows("The") == [5, 3, 2]
-    assert SOME.character_rows("ré") == [6, UNKNOWN]
+    rows = SOME.character_rows(["the", "The", "ré", "\0", "t\ud800𝔱\0"]).tolist()
+    assert rows[:3] == [[4, 3, 2, 0], [5, 3, 2, 0], [6, UNKNOWN, 0, 0]]
+    assert rows[3:] == [[UNKNOWN, 0, 0, 0], [4, UNKNOWN, UNKNOWN, UNKNOWN]]
 
 
 def test_only_the_first_characters_of_a_word_are_looked_at() -> None:
-    assert SOME.character_rows("there" * 2000) == SOME.character_rows("ther")
-    assert SOME.character_rows("") == []
+    assert SOME.character_rows(["there" * 2000, "ther", ""]).tolist() == [
+        [4, 3, 2, 6],
+        [4, 3, 2, 6],
+        [0, 0, 0, 0],
+    ]
+    assert SOME.character_rows([]).shape == (0, 4)
 
 
 def test_a_word_without_a_vector_is_trained_if_seen_more_often_than_the_threshold() -> None:
@@ -130,7 +134,7 @@ def test_forms_grow_and_the_old_ones_stay() -> None:
     assert forms.number(["the", "Olm"]).tolist() == before.tolist()
     assert forms.rows(before).tolist() == [4, 3]
     assert forms.number(many).tolist() == numbers.tolist()
-    assert forms.characters(numbers[-1:]).tolist() == [SOME.character_rows("word")]
+    assert forms.characters(numbers[-1:]).tolist() == [[UNKNOWN, UNKNOWN, 6, UNKNOWN]]
 
 
 @given(st.lists(st.lists(words)))
@@ -144,5 +148,6 @@ def test_forms_agree_with_the_vocabulary_whatever_they_are_asked(texts: list[lis
     for word, form in numbers.items():
         assert form > 0
         assert forms.rows(np.array([form])).tolist() == [SOME.word_row(word)]
-        rows = SOME.character_rows(word)
+        rows = [2 + SOME.characters.find(character) for character in word[:4]]
+        rows = [max(row, UNKNOWN) for row in rows]
         assert forms.characters(np.array([form])).tolist() == [rows + [0] * (4 - len(rows))]

@@ -40,12 +40,14 @@ class Vocabulary:
     characters: str
     max_characters: int
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
-    _character_rows: dict[str, int] = field(init=False, repr=False, compare=False)
+    _character_rows: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         words = (*self.trained, *self.fixed)
         object.__setattr__(self, "_rows", {word: row for row, word in enumerate(words, 2)})
-        rows = {character: row for row, character in enumerate(self.characters, 2)}
+        codes = np.array([ord(character) for character in self.characters], np.int64)
+        rows = np.full(codes.max(initial=0) + 2, UNKNOWN, np.int32)  # of codes; the last of others
+        rows[codes] = range(2, 2 + len(codes))
         object.__setattr__(self, "_character_rows", rows)
 
     @property
@@ -57,12 +59,17 @@ class Vocabulary:
         """The row of a word as it is spelt in a text."""
         return self._rows.get(spelling.lower(), UNKNOWN)
 
-    def character_rows(self, spelling: str) -> list[int]:
-        """The rows of a word's first `max_characters` characters, case-sensitive."""
-        return [
-            self._character_rows.get(character, UNKNOWN)
-            for character in spelling[: self.max_characters]
-        ]
+    def character_rows(self, spellings: Sequence[str]) -> np.ndarray:
+        """The rows of each word's first characters, case-sensitive, zeros after its end.
+
+        Shape: result [spellings, max_characters] int32
+        """
+        width = max(1, self.max_characters)  # "U0" would be as wide as the longest
+        codes = np.array(spellings, f"U{width}").view(np.uint32).reshape(len(spellings), width)
+        rows = self._character_rows[np.minimum(codes, len(self._character_rows) - 1)]
+        lengths = np.array([len(spelling) for spelling in spellings], np.int64)
+        rows *= np.arange(width) < lengths[:, None]
+        return rows[:, : self.max_characters]
 
 
 def build_vocabulary(
@@ -129,9 +136,9 @@ class Forms:
         """The forms of `words`, int32 [words]; new spellings are added."""
         numbers = self._numbers
         found = [numbers.get(word, -1) for word in words]
-        for position, form in enumerate(found):
-            if form < 0:
-                found[position] = self._add(words[position])
+        if -1 in found:
+            self._add(list(dict.fromkeys(word for word in words if word not in numbers)))
+            found = [numbers[word] for word in words]
         return np.array(found, np.int32)
 
     def rows(self, forms: np.ndarray) -> np.ndarray:
@@ -142,12 +149,11 @@ class Forms:
         """Character rows, int32 [forms, max_characters], zeros after a word's end."""
         return self._characters[forms]
 
-    def _add(self, spelling: str) -> int:
-        form = self._numbers.setdefault(spelling, len(self._numbers))
-        if form >= len(self._rows):
+    def _add(self, spellings: list[str]) -> None:
+        first, end = len(self), len(self) + len(spellings)
+        while end > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
             self._characters = np.concatenate([self._characters, np.zeros_like(self._characters)])
-        self._rows[form] = self.vocabulary.word_row(spelling)
-        rows = self.vocabulary.character_rows(spelling)
-        self._characters[form, : len(rows)] = rows
-        return form
+        self._rows[first:end] = [self.vocabulary.word_row(spelling) for spelling in spellings]
+        self._characters[first:end] = self.vocabulary.character_rows(spellings)
+        self._numbers.update(zip(spellings, range(first, end), strict=True))
