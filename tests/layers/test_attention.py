@@ -17,17 +17,17 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def attention(width: int, *, depthwise: bool = False) -> AttentionWeights:
-    layer = AttentionWeights(DIM, HEADS, width=width, depthwise=depthwise)
+def attention(width: int, *, depthwise: bool = False, heads: int = HEADS) -> AttentionWeights:
+    layer = AttentionWeights(DIM, heads, width=width, depthwise=depthwise)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
 
 
 def cross_attention(
-    width: int, over: str, *, capped: bool = False, depthwise: bool = False
+    width: int, over: str, *, capped: bool = False, depthwise: bool = False, heads: int = HEADS
 ) -> CrossAttention:
-    layer = CrossAttention(DIM, HEADS, width=width, over=over, capped=capped, depthwise=depthwise)
+    layer = CrossAttention(DIM, heads, width=width, over=over, capped=capped, depthwise=depthwise)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
@@ -72,7 +72,7 @@ def by_the_paper(
 
 def gathered(layer: Projection | CrossAttention, maps: Tensor, x: Tensor, mask: Tensor) -> Tensor:
     """Values under `maps` [batch, heads, queries, keys], head by head, and the output."""
-    values = (layer.value(x) * mask).unflatten(2, (HEADS, -1)).transpose(1, 2)
+    values = (layer.value(x) * mask).unflatten(2, (layer.heads, -1)).transpose(1, 2)
     return layer.output((maps @ values).transpose(1, 2).flatten(2))
 
 
@@ -83,12 +83,12 @@ def gradients(result: Tensor, inputs: Iterable[Tensor]) -> tuple[Tensor | None, 
 
 
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
-@pytest.mark.parametrize("depthwise", [False, True])
+@pytest.mark.parametrize(("heads", "depthwise"), [(HEADS, False), (HEADS, True), (1, False)])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
 def test_equals_a_convolution_over_the_logits(
-    width: int, depthwise: bool, padding: tuple[int, ...]
+    width: int, heads: int, depthwise: bool, padding: tuple[int, ...]
 ) -> None:
-    layer = attention(width, depthwise=depthwise)
+    layer = attention(width, depthwise=depthwise, heads=heads)
     x, mask = text(QUERIES), mask_of(QUERIES, *padding)
     maps = torch.stack(layer(x, x, mask), dim=1)
     expected = by_the_paper(layer, x, x, mask, mask)
@@ -101,13 +101,13 @@ def test_equals_a_convolution_over_the_logits(
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
 @pytest.mark.parametrize("over", ["keys", "queries"])
 @pytest.mark.parametrize("capped", [False, True])
-@pytest.mark.parametrize("depthwise", [False, True])
+@pytest.mark.parametrize(("heads", "depthwise"), [(HEADS, False), (HEADS, True), (1, False)])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
 def test_cross_attention_equals_the_paper_step_by_step(
-    width: int, over: str, capped: bool, depthwise: bool, padding: tuple[int, ...]
+    width: int, over: str, capped: bool, heads: int, depthwise: bool, padding: tuple[int, ...]
 ) -> None:
-    layer = cross_attention(width, over, capped=capped, depthwise=depthwise)
-    queries, query_mask = text(QUERIES), mask_of(QUERIES, *padding)
+    layer = cross_attention(width, over, capped=capped, depthwise=depthwise, heads=heads)
+    queries, query_mask = 3 * text(QUERIES), mask_of(QUERIES, *padding)
     keys, key_mask = text(KEYS), mask_of(KEYS, *reversed(padding))
     result = layer(queries, keys, query_mask, key_mask)
     maps = by_the_paper(layer, queries, keys, query_mask, key_mask, over)
@@ -171,9 +171,7 @@ def test_padding_changes_nothing(width: int) -> None:
     assert all((weights[:, :, QUERIES:] == 0).all() for weights in maps)
     for with_padding, without in zip(maps, alone, strict=True):
         torch.testing.assert_close(with_padding[:, :QUERIES, :QUERIES], without)
-    torch.testing.assert_close(
-        projection(maps, longer, longer_mask)[:, :QUERIES], projection(alone, x, mask)
-    )
+    torch.testing.assert_close(projection(maps, longer)[:, :QUERIES], projection(alone, x))
 
 
 @pytest.mark.parametrize("width", [0, 5])
@@ -192,11 +190,15 @@ def test_weights_sum_to_one_over_keys() -> None:
         torch.testing.assert_close(weights.sum(2), torch.ones_like(weights.sum(2)))
 
 
-def test_projection_sums_values_head_by_head() -> None:
-    projection, x, mask = Projection(DIM, HEADS).double(), text(KEYS), mask_of(KEYS, 0, 1, 3)
-    maps = torch.randn(BATCH, HEADS, QUERIES, KEYS, dtype=torch.float64)
-    result = projection(list(maps.unbind(1)), x, mask)
-    torch.testing.assert_close(result, gathered(projection, maps, x, mask))
+@pytest.mark.parametrize("heads", [HEADS, 1])
+def test_projection_sums_values_head_by_head(heads: int) -> None:
+    projection, x = Projection(DIM, heads).double(), text(KEYS)
+    maps = torch.randn(BATCH, heads, QUERIES, KEYS, dtype=torch.float64)
+    result = projection(list(maps.unbind(1)), x)
+    torch.testing.assert_close(result, gathered(projection, maps, x, mask_of(KEYS)))
+    shared = projection(list(maps.unbind(1)), x[:1])
+    expected = projection(list(maps.unbind(1)), x[:1].expand(BATCH, -1, -1))
+    torch.testing.assert_close(shared, expected)
 
 
 @pytest.mark.parametrize("kind", [AttentionWeights, CrossAttention, Projection])

@@ -107,7 +107,7 @@ class AttentionWeights(nn.Module):
         query, key = self.query(queries), self.key(keys) * key_mask
         mixed = _mix(key, self.kernel if self.width else None, dim_head**-0.5)
         if len(mixed) == 1:
-            pairs = zip(query.split(dim_head, dim=2), mixed[0].split(dim_head, dim=2), strict=True)
+            pairs = zip(_parts(query, self.heads), _parts(mixed[0], self.heads), strict=True)
         else:
             pairs = zip([query] * self.heads, mixed, strict=True)
         bias = mask_bias(key_mask, query.dtype)
@@ -121,21 +121,20 @@ class Projection(nn.Module):
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
         check_heads(dim, heads)
-        self.dim_head = dim // heads
+        self.heads = heads
         self.value = nn.Linear(dim, dim)
         self.output = nn.Linear(dim, dim)
 
-    def forward(self, weights: list[Tensor], x: Tensor, mask: Tensor) -> Tensor:
-        """Sum the values of `x` under `weights`.
+    def forward(self, weights: list[Tensor], x: Tensor) -> Tensor:
+        """Sum the values of `x` under `weights`, which are zero at padding.
 
         Shape:
             weights: heads times [batch, queries, keys]
-            x: [batch, keys, dim]
-            mask: [batch, keys, 1], True on real tokens
+            x: [batch, keys, dim], or [1, keys, dim] for all of the batch
             result: [batch, queries, dim]
         """
-        values = (self.value(x) * mask).split(self.dim_head, dim=2)
-        attended = [torch.bmm(w, v) for w, v in zip(weights, values, strict=True)]
+        values = _parts(self.value(x), self.heads)
+        attended = [torch.matmul(w, v) for w, v in zip(weights, values, strict=True)]
         return self.output(torch.cat(attended, dim=2))
 
 
@@ -265,8 +264,15 @@ class CrossAttention(nn.Module):
 
         Shape: result [batch, heads, keys, dim]
         """
+        if self.heads == 1:  # a plain linear map, which an exported graph has in 8 bits
+            return torch.matmul(x, matrix).unsqueeze(1)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         return torch.matmul(parts, matrix.unflatten(0, (self.heads, -1)))
+
+
+def _parts(x: Tensor, heads: int) -> tuple[Tensor, ...]:
+    """Each head's features of `x` [batch, length, dim]."""
+    return (x,) if heads == 1 else x.split(x.shape[2] // heads, dim=2)
 
 
 def _kernel(heads: int, width: int, depthwise: bool) -> nn.Parameter:

@@ -207,7 +207,7 @@ class _SelfAttention(nn.Module):
         self.words = Projection(dim, heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, x, mask), x, mask)
+        return self.words(self.weights(x, x, mask), x)
 
 
 class _FedForward(nn.Module):

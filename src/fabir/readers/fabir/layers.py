@@ -58,7 +58,7 @@ class SelfAttention(nn.Module):
         self.words = Projection(dim, config.heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, x, mask), x, mask)
+        return self.words(self.weights(x, x, mask), x)
 
 
 class Layer(nn.Module):
@@ -120,7 +120,7 @@ class Layer(nn.Module):
             passage = batch.for_questions(passage)
             batch = batch.unshared()
             if self.match is not None:
-                passage = passage + self.match(word_matches(batch)[..., None].to(passage.dtype))
+                passage = passage + self.match(word_matches(batch, passage.dtype)[..., None])
         asked, told = (question, batch.question_mask), (passage, batch.passage_mask)
         (first, first_mask), (second, second_mask) = (told, asked) if self.turned else (asked, told)
         first = self.first.feed(first)
@@ -175,10 +175,10 @@ class DecoupledAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Shape:
         words, placed (word + position): [batch, length, input_dim]
-        positions: [batch, length, model_dim]
+        positions: [batch or 1, length, model_dim]
         """
         weights = self.weights(placed, placed, mask)
-        return self.words(weights, words, mask), self.positions(weights, positions, mask)
+        return self.words(weights, words), self.positions(weights, positions)
 
 
 class ReductionLayer(Layer):
@@ -220,8 +220,11 @@ class ReductionLayer(Layer):
         return stream.after_attention(words, attended), join_positions(narrow, moved)
 
     def _positions(self, words: Tensor, dim: int) -> Tensor:
+        """[batch, length, dim] in training, [1, length, dim] for all else."""
         positions = position_encoding(self.config, words.shape[1], dim, words)
-        return self.input_dropout(positions.expand(words.shape[0], -1, -1))
+        if self.training:  # each text loses others by dropout
+            positions = positions.expand(words.shape[0], -1, -1)
+        return self.input_dropout(positions)
 
     def _reduce(self, words: Tensor) -> Tensor:
         return self.reduction_dropout(self.reduction(self.last_norm(words)))
@@ -249,17 +252,18 @@ class MatrixReduction(nn.Module):
         return reduced + self.input_dropout(positions.expand(words.shape[0], -1, -1))
 
 
-def word_matches(batch: Batch) -> Tensor:
-    """Which passage words are in the question: the same word row, or if unknown the same form.
+def word_matches(batch: Batch, dtype: torch.dtype) -> Tensor:
+    """1 where a passage word is in the question too: the same word row, or if unknown the same
+    form; 0 elsewhere, and anything at padding.
 
-    Shape: result [batch, passage] bool, of a batch that is `unshared`
+    Shape: result [batch, passage], of a batch that is `unshared`
     """
     forms = torch.arange(batch.words.shape[0], device=batch.words.device)
     unknown = batch.words <= UNKNOWN
     words = torch.where(unknown, -forms, batch.words)  # padding is form 0
     passage, question = words.take(batch.passage), words.take(batch.question)
     same = passage[:, :, None] == question[:, None, :]
-    return same.any(dim=2) & (passage != 0)
+    return same.to(dtype).amax(dim=2)
 
 
 def position_encoding(config: FabirConfig, length: int, dim: int, like: Tensor) -> Tensor:
