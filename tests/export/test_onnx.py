@@ -81,6 +81,17 @@ def test_answers_are_those_of_the_reader_it_came_from(
         ("bidaf", BidafConfig(modelling_layers=1)),
         ("a3", A3Config(modelling_layers=0, highway_layers=0)),
         ("qanet", QanetConfig(convolutions=1, model_convolutions=1)),
+        (
+            "fabir",  # like fabir-fast, with one head
+            FabirConfig(
+                layers=1,
+                heads=1,
+                separate_layers=1,
+                local_width=3,
+                convolved_layers=1,
+                norm="before",
+            ),
+        ),
     ],
 )
 def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_path: Path) -> None:

@@ -11,7 +11,13 @@ from fabir.explain.maps import recorded
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import Fabir, FabirConfig
-from fabir.readers.fabir.layers import DecoupledAttention, ProcessingLayer
+from fabir.readers.fabir.layers import (
+    DecoupledAttention,
+    ProcessingLayer,
+    ReductionLayer,
+    word_matches,
+)
+from fabir.text.vocabulary import Vocabulary
 from fabir.training.configuration import load_config
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
@@ -206,6 +212,27 @@ def test_a_passage_is_read_once_for_all_questions_until_they_cross() -> None:
     for number, question in enumerate(questions):
         alone = reader.network(batch_of(reader.vocabulary, (question, passage)))
         torch.testing.assert_close(together.start[number], alone.start[0])
+
+
+def test_words_match_by_their_row_or_if_unknown_by_their_form() -> None:
+    vocabulary = Vocabulary((), ("rain", "falls"), "", 4)
+    pairs = [("Rain zyx Zyx?", "Zyx zyx ZYX falls rain RAIN ?"), ("rain", "Rain falls")]
+    batch = batch_of(vocabulary, *pairs).unshared()
+    real = batch.passage > 0
+    found = [
+        row[kept].tolist()
+        for row, kept in zip(word_matches(batch, torch.float16), real, strict=True)
+    ]
+    assert found == [[1, 1, 0, 0, 1, 1, 1], [1, 0]]
+
+
+def test_each_text_loses_other_positions_by_dropout() -> None:
+    config = FabirConfig(dropout_input=0.5)
+    layer, words = ReductionLayer(12, config), torch.zeros(2, 30, 12)
+    first, second = layer._positions(words, 12)
+    assert not torch.equal(first, second)
+    layer.eval()
+    assert layer._positions(words, 12).shape == (1, 30, 12)
 
 
 def test_selectors_in_different_layers_read_the_last_two() -> None:

@@ -40,6 +40,19 @@ def test_only_the_first_characters_of_a_word_are_looked_at() -> None:
     assert SOME.character_rows([]).shape == (0, 4)
 
 
+@pytest.mark.parametrize(
+    ("characters", "most", "rows"),
+    [("", 3, [[1, 1, 0], [1, 0, 0]]), ("ab", 0, [[], []]), ("\0a", 2, [[3, 1], [2, 0]])],
+)
+def test_characters_of_vocabularies_with_few(
+    characters: str, most: int, rows: list[list[int]]
+) -> None:
+    vocabulary = Vocabulary((), (), characters, most)
+    assert vocabulary.character_rows(["ax", "\0"]).tolist() == rows
+    forms = Forms(vocabulary)
+    assert forms.characters(forms.number(["ax", "\0"])).tolist() == rows
+
+
 def test_a_word_without_a_vector_is_trained_if_seen_more_often_than_the_threshold() -> None:
     counts = {"Kiln": 2, "kiln": 3, "olm": 4, "weir": 9, "The": 100}
     vocabulary, _ = build_vocabulary(counts, ["the"], VocabularyConfig(word_count=4))

@@ -1,7 +1,7 @@
 """Attention with a convolution over its logits (FABIR eq. 12), for self- and cross-attention.
 
 Heads are kept as separate maps of [batch, queries, keys]: every product then reads and writes
-plain contiguous matrices.
+plain matrices.
 """
 
 from typing import Any
@@ -95,7 +95,7 @@ class AttentionWeights(nn.Module):
             self.kernel = _kernel(heads, width, depthwise)
 
     def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
-        """One map a head; the weights of keys that are padding are zero.
+        """One map a head; the weights of keys that are padding are zero, if a text has any word.
 
         Shape:
             queries: [batch, queries, dim]
@@ -126,7 +126,7 @@ class Projection(nn.Module):
         self.output = nn.Linear(dim, dim)
 
     def forward(self, weights: list[Tensor], x: Tensor) -> Tensor:
-        """Sum the values of `x` under `weights`, which are zero at padding.
+        """Sum the values of `x` under `weights`, which are zero at padding: see `AttentionWeights`.
 
         Shape:
             weights: heads times [batch, queries, keys]
@@ -247,7 +247,7 @@ class CrossAttention(nn.Module):
         """
         key, scale = self.key(keys) * mask, (keys.shape[2] // self.heads) ** -0.5
         mixed = _mix(key, self.kernel if self.width else None, scale)
-        whole = len(mixed) == self.heads
+        whole = len(mixed) == self.heads > 1
         x = torch.stack(mixed, dim=1) if whole else mixed[0]
         times = torch.matmul if whole else self._of_heads
         folded = times(x, self.query.weight)

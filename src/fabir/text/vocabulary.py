@@ -118,7 +118,8 @@ def _frequent(counts: Iterable[tuple[str, int]], threshold: int) -> tuple[str, .
 class Forms:
     """A growing table of distinct spellings, each with its word row and character rows.
 
-    A form is the number of a spelling here; form 0 is padding.
+    A form is the number of a spelling here; form 0 is padding. One thread at a time may ask for
+    numbers.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
