@@ -46,6 +46,18 @@ def test_every_reader_has_maps_of_its_texts(name: str, question: str) -> None:
         np.testing.assert_allclose(each.weights.sum(axis=1), 1, atol=1e-4)
 
 
+@pytest.mark.parametrize("question", [QUESTION, "Rain"])
+def test_fabir_with_one_head_and_separate_layers_has_maps(question: str) -> None:
+    config = FabirConfig(heads=1, separate_layers=1, convolved_layers=3)
+    maps = explain(small_reader("fabir", config), question, RAIN).maps
+    asked, words = tokenise(question).words, tokenise(RAIN).words
+    assert len(maps) == 2 + 3  # both texts in the reduction layer, one meeting the other after it
+    for each in maps:
+        assert [word for word in each.rows if word] in (asked, words)
+        assert [word for word in each.columns if word] in (asked, words)
+        np.testing.assert_allclose(each.weights.sum(axis=1), 1, atol=1e-4)
+
+
 def test_a_network_that_attends_at_each_step_has_a_row_for_each_word() -> None:
     reader = small_reader("rnet", RnetConfig(self_attention=False))
     maps = {each.module: each for each in explain(reader, QUESTION, RAIN).maps}
