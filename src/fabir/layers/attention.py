@@ -7,6 +7,7 @@ plain matrices.
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.layers.convolution import depthwise, neighbourhoods
@@ -133,6 +134,9 @@ class Projection(nn.Module):
             x: [batch, keys, dim], or [1, keys, dim] for all of the batch
             result: [batch, queries, dim]
         """
+        if self.heads == 1:
+            values = _through(self.value, self.output.weight.T, x)
+            return torch.matmul(weights[0], values) + self.output.bias.to(values.dtype)
         values = _parts(self.value(x), self.heads)
         attended = [torch.matmul(w, v) for w, v in zip(weights, values, strict=True)]
         return self.output(torch.cat(attended, dim=2))
@@ -202,13 +206,12 @@ class CrossAttention(nn.Module):
         query_mask, key_mask: [batch, length, 1], True on real tokens
         result: [batch, queries, dim], of the type that autocast gives to products
         """
-        (folded, offset), values = self._folded(keys, key_mask), self._values(keys, key_mask)
+        (folded, offset), values = self._folded(keys, key_mask), self._values(keys)
         with torch.autocast(queries.device.type, enabled=False):
             queries = queries.to(folded.dtype)
             weights = self._weights(queries, folded, offset, query_mask, key_mask)
-            weights = weights.flatten(1, 2).transpose(1, 2).to(values.dtype)
             bias = self.output.bias.to(values.dtype)
-            return torch.baddbmm(bias, weights, values.flatten(1, 2))
+            return torch.baddbmm(bias, weights.transpose(1, 2).to(values.dtype), values)
 
     def _weights(
         self,
@@ -221,53 +224,71 @@ class CrossAttention(nn.Module):
         """With a softmax in float32 also between products in bfloat16: the weights of a column are
         nearly equal for long, and their gradients differences of nearly equal numbers.
 
-        Shape: result [batch, heads, keys, queries]
+        Shape: result [batch, heads * keys, queries]
         """
-        parts = self.heads, folded.shape[2]
         dtype = torch.promote_types(folded.dtype, torch.float32)
-        folded = folded.flatten(1, 2)
         if offset is None:
             bias = mask_bias(query_mask, queries.dtype)
             logits = torch.baddbmm(bias, folded, queries.transpose(1, 2))
-            weights = logits.softmax(dim=2, dtype=dtype).unflatten(1, parts)
+            weights = _apart(logits.softmax(dim=2, dtype=dtype), self.heads)
         else:
-            bias = offset + mask_bias(key_mask, queries.dtype)
+            bias = _apart(offset, self.heads) + mask_bias(key_mask, queries.dtype)
             logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
-            weights = logits.unflatten(2, parts).softmax(dim=3, dtype=dtype)
+            weights = logits.unflatten(2, (self.heads, -1)).softmax(dim=3, dtype=dtype)
             weights = weights.permute(0, 2, 3, 1)
+        weights = weights * key_mask[:, None]
         if self.capped:
-            total = (weights * key_mask[:, None]).sum(dim=2, keepdim=True)
+            total = weights.sum(dim=2, keepdim=True)
             weights = weights * (1 + total).reciprocal()  # dividing by it costs more backwards
-        return self.dropout(weights)
+        return self.dropout(_together(weights))
 
     def _folded(self, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """Keys for each head's whole queries, and what they have of a bias of queries.
 
-        Shape: result [batch, heads, keys, dim], [batch, heads, keys] or None
+        Shape: result [batch, heads * keys, dim], [batch, heads * keys] or None
         """
-        key, scale = self.key(keys) * mask, (keys.shape[2] // self.heads) ** -0.5
-        mixed = _mix(key, self.kernel if self.width else None, scale)
+        kernel, scale = self.kernel if self.width else None, (keys.shape[2] // self.heads) ** -0.5
+        if self.heads == 1 and self.over == "queries":
+            key = _through(self.key, self.query.weight, keys)
+            return _mix(key * mask, kernel, scale)[0], None
+        mixed = _mix(self.key(keys) * mask, kernel, scale)
         whole = len(mixed) == self.heads > 1
         x = torch.stack(mixed, dim=1) if whole else mixed[0]
         times = torch.matmul if whole else self._of_heads
-        folded = times(x, self.query.weight)
+        folded = _together(times(x, self.query.weight))
         if self.over == "queries":
             return folded, None
-        return folded, times(x, self.query.bias[:, None])[..., 0]
+        return folded, _together(times(x, self.query.bias[:, None]))[..., 0]
 
-    def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
-        """Each head's values, taken through the output. Shape: result [batch, heads, keys, dim]"""
-        return self._of_heads(self.value(keys) * mask, self.output.weight.T)
+    def _values(self, keys: Tensor) -> Tensor:
+        """Each head's values, taken through the output. Shape: result [batch, heads * keys, dim]"""
+        if self.heads == 1:
+            return _through(self.value, self.output.weight.T, keys)
+        return _together(self._of_heads(self.value(keys), self.output.weight.T))
 
     def _of_heads(self, x: Tensor, matrix: Tensor) -> Tensor:
         """Each head's part of `x` [batch, keys, dim] times its rows of a matrix of [dim, dim].
 
         Shape: result [batch, heads, keys, dim]
         """
-        if self.heads == 1:  # a plain linear map, which an exported graph has in 8 bits
-            return torch.matmul(x, matrix).unsqueeze(1)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         return torch.matmul(parts, matrix.unflatten(0, (self.heads, -1)))
+
+
+def _through(linear: nn.Linear, matrix: Tensor, x: Tensor) -> Tensor:
+    """`linear(x) @ matrix` as one map of `x`: with one head nothing stands between the two, and
+    their matrices are smaller than a text."""
+    return F.linear(x, matrix.T @ linear.weight, linear.bias @ matrix)
+
+
+def _apart(x: Tensor, heads: int) -> Tensor:
+    """[batch, heads * keys, ...] as [batch, heads, keys, ...]."""
+    return x.unsqueeze(1) if heads == 1 else x.unflatten(1, (heads, -1))
+
+
+def _together(x: Tensor) -> Tensor:
+    """The reverse."""
+    return x.squeeze(1) if x.shape[1] == 1 else x.flatten(1, 2)
 
 
 def _parts(x: Tensor, heads: int) -> tuple[Tensor, ...]:
