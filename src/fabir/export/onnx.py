@@ -31,6 +31,7 @@ from fabir.text.vocabulary import Forms, Vocabulary
 _OPSET = 20
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
 _CALIBRATION = 300  # questions, at most, whose texts give the ranges
+_FOLDED = 1 << 24  # numbers of a constant that is computed from others, at most
 _FILES = SETTINGS, VOCABULARY, WORDS, FORMS, NETWORK
 # The inputs of both graphs, and which of their sizes differ from batch to batch.
 _FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
@@ -119,6 +120,8 @@ def _write_graph(
     sizes = {name: torch.export.Dim(name, min=2) for dims in names.values() for name in dims}
     dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in names.values()]
     try:
+        from onnxscript.optimizer import optimize_ir
+
         with torch.no_grad(), warnings.catch_warnings(), _quiet("torch", "onnxscript"):
             warnings.simplefilter("ignore")
             program = torch.onnx.export(
@@ -130,7 +133,10 @@ def _write_graph(
                 output_names=outputs,
                 opset_version=_OPSET,
                 verbose=False,
+                optimize=False,
             )
+            assert program is not None  # with dynamo
+            optimize_ir(program.model, input_size_limit=_FOLDED, output_size_limit=_FOLDED)
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
     except Exception as error:  # whatever torch has to say about a network, the cause at its end
@@ -139,7 +145,7 @@ def _write_graph(
             cause = cause.__cause__
         reason = " ".join(str(cause).split())[:300]
         raise InputError(f"a reader of kind {reader.name} cannot be exported: {reason}") from error
-    model: Any = program.model_proto  # pyright: ignore[reportOptionalMemberAccess]
+    model: Any = program.model_proto
     fixed = [
         f"{value.name}[{place}]"
         for value in model.graph.input
@@ -152,23 +158,7 @@ def _write_graph(
             f"size of {', '.join(fixed)}"
         )
     del model.graph.value_info[:]  # some say what quantisation then contradicts
-    _turn_matrices(model.graph)
     path.write_bytes(model.SerializeToString())
-
-
-def _turn_matrices(graph: Any) -> None:
-    """A matrix that several maps share comes with a node that transposes it: transpose it here,
-    since only a constant can be quantised."""
-    from onnx import numpy_helper
-
-    matrices = {array.name: array for array in graph.initializer if len(array.dims) == 2}
-    for node in [n for n in graph.node if n.op_type == "Transpose" and n.input[0] in matrices]:
-        turned = numpy_helper.to_array(matrices[node.input[0]]).T.copy()
-        graph.initializer.append(numpy_helper.from_array(turned, node.output[0]))
-        graph.node.remove(node)
-    used = {name for node in graph.node for name in node.input}
-    for array in [array for array in graph.initializer if array.name not in used]:
-        graph.initializer.remove(array)
 
 
 @contextmanager
