@@ -110,14 +110,20 @@ class CharacterConvolution(nn.Module):
         self.activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "none": nn.Identity}[activation]()
 
     def forward(self, characters: Tensor) -> Tensor:
-        embedded = self.dropout(self.table(F.pad(characters, (self.margin, 0))))
-        real = characters > 0
-        before = real.any(dim=1, keepdim=True).expand(-1, self.margin)
-        begins = torch.cat([before, real], dim=1)
+        begins = characters > 0
+        if self.margin:
+            before = begins.any(dim=1, keepdim=True).expand(-1, self.margin)
+            begins = torch.cat([before, begins], dim=1)
+            characters = F.pad(characters, (self.margin, 0))
+        embedded = self.dropout(self.table(characters))
+        # One feature more lowers windows that begin at padding, within the same product.
+        lowered = (begins.to(embedded.dtype) - 1)[:, :, None] * 1e4
         found = []
         for width, linear in zip(self.widths, self.linears, strict=True):
-            windows = linear(neighbourhoods(embedded, width, centred=False))
-            found.append(windows.masked_fill(~begins[:, :, None], -1e4).amax(dim=1))
+            windows = neighbourhoods(embedded, width, centred=False)
+            weight = F.pad(linear.get_parameter("weight"), (0, 1), value=1.0)
+            highest = F.linear(torch.cat([windows, lowered], dim=2), weight).amax(dim=1)
+            found.append(highest + linear.get_parameter("bias"))
         return self.activation(torch.cat(found, dim=1))
 
 
