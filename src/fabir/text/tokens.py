@@ -69,6 +69,7 @@ _LETTER = rf"[^\W\d_{UNSPACED}]"
 _find_words = re.compile(
     "|".join(
         [
+            r"[A-Za-z]++(?=[ ,;:)])",  # most words: none of what follows would find another
             r"(?:[A-Z]\.){2,}",  # U.S.
             r"[A-Za-z]+(?=n['’]t\b)",  # do, of don't: GloVe knows "do" and "n't"
             r"n['’]t\b",

@@ -135,11 +135,11 @@ class Forms:
 
     def number(self, words: Sequence[str]) -> np.ndarray:
         """The forms of `words`, int32 [words]; new spellings are added."""
-        numbers = self._numbers
-        found = [numbers.get(word, -1) for word in words]
-        if -1 in found:
-            self._add(list(dict.fromkeys(word for word in words if word not in numbers)))
-            found = [numbers[word] for word in words]
+        found = list(map(self._numbers.get, words))
+        if None in found:
+            new = [word for word, number in zip(words, found, strict=True) if number is None]
+            self._add(list(dict.fromkeys(new)))
+            found = list(map(self._numbers.get, words))
         return np.array(found, np.int32)
 
     def rows(self, forms: np.ndarray) -> np.ndarray:
