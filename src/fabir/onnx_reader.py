@@ -38,7 +38,8 @@ class _Remembered:
     ) -> np.ndarray:
         """[keys, dim] float32; `compute` makes those of some of the keys, whose indices it gets."""
         with self._lock:
-            places = np.array([self._places.get(key, -1) for key in keys])
+            known = self._places.get
+            places = np.array([known(key, -1) for key in keys])
             new = np.flatnonzero(places < 0)
             if self._used + len(new) > len(self._table):
                 self._places.clear()
@@ -122,14 +123,18 @@ class OnnxReader:
 
     def _rows(self, words: np.ndarray) -> np.ndarray:
         """[forms, word_dim] float32, zeros for padding. Shape: words [forms]"""
-        trained = self.words["trained"].astype(np.float32)
-        rows = trained[np.clip(words - 1, 0, len(trained) - 1)] * (words > 0)[:, None]
+        trained = self.words["trained"]
         places = words - 1 - len(trained)
-        fixed = places >= 0
+        fixed = np.flatnonzero(places >= 0)
         places = places[fixed]
-        rows[fixed] = self.words["rows"][places]
+        found = self.words["rows"][places].astype(np.float32)
         if "scales" in self.words:
-            rows[fixed] *= self.words["scales"][places].astype(np.float32)[:, None]
+            found *= self.words["scales"][places].astype(np.float32)[:, None]
+        if len(found) == len(words):
+            return found
+        rows = trained[np.clip(words - 1, 0, len(trained) - 1)].astype(np.float32)
+        rows[words == 0] = 0
+        rows[fixed] = found
         return rows
 
     @cached_property

@@ -308,8 +308,8 @@ def _merge(passage: str, windows_found: list[_Found], top_k: int) -> Reading:
     if not windows_found:
         return Reading([], 1.0)
     no_start, no_end = min(((f.no_start, f.no_end) for f in windows_found), key=sum)
-    start_mass = np.logaddexp.reduce([no_start, *(f.start_mass for f in windows_found)])
-    end_mass = np.logaddexp.reduce([no_end, *(f.end_mass for f in windows_found)])
+    masses = [(no_start, no_end), *((f.start_mass, f.end_mass) for f in windows_found)]
+    start_mass, end_mass = np.logaddexp.reduce(masses)
     columns = zip(*(found.candidates for found in windows_found), strict=True)
     best = select_distinct(Candidates(*map(np.concatenate, columns)), top_k)
     scores = np.exp(best.scores - start_mass - end_mass).clip(max=1)  # rounding may exceed it

@@ -6,7 +6,7 @@ Knows arrays only: offsets and text come back in the Predictor.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 
 from fabir.errors import InputError
 
@@ -46,16 +46,16 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
     scores = _banded(start, end, max_words)  # [batch, passage, words]
     words = scores.shape[2]
 
-    if k == 1:
-        starts = np.arange(scores.shape[1])[None]
-    else:  # the k best spans lie within the k starts whose best spans are best
+    starts = None
+    if k > 1:  # the k best spans lie within the k starts whose best spans are best
         starts = np.sort(_first(scores.max(axis=2), k), axis=1)  # [batch, kept]
         scores = np.take_along_axis(scores, starts[:, :, None], axis=1)
-    kept = scores.reshape(len(scores), starts.shape[1] * words)
+    kept = scores.reshape(len(scores), scores.shape[1] * words)
     order = _first(kept, k)
-    score = np.take_along_axis(kept, order, axis=1)
-    first = np.take_along_axis(starts, order // words, axis=1)
-    last = first + order % words
+    row = np.arange(len(scores))[:, None]
+    score, first, word = kept[row, order], order // words, order % words
+    if starts is not None:
+        first = starts[row, first]
 
     real = score > -np.inf
     spans = Spans(
@@ -63,7 +63,7 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
         end=np.zeros((len(scores), k), np.int64),
         score=np.full((len(scores), k), -np.inf, np.float32),
     )
-    for column, found in zip(spans, (first, last, score), strict=True):
+    for column, found in zip(spans, (first, first + word, score), strict=True):
         np.copyto(column[:, : found.shape[1]], found, where=real)
     return spans
 
@@ -82,9 +82,10 @@ def _banded(start: np.ndarray, end: np.ndarray, max_words: int) -> np.ndarray:
     """[batch, passage, words]: the score of the span from token i to token i + word."""
     batch, passage = start.shape
     words = max(1, min(max_words, passage))
-    start, end = (
-        np.where(scores <= PADDING, -np.inf, scores).astype(np.float32) for scores in (start, end)
-    )
-    beyond = np.full((batch, words), -np.inf, np.float32)
-    ends = sliding_window_view(np.concatenate([end, beyond], axis=1), words, axis=1)
-    return start[:, :, None] + ends[:, :passage]
+    # The ends with room for spans that go beyond them, each row shifted by one against the last.
+    ends = np.full((batch, passage + words), -np.inf, np.float32)
+    np.copyto(ends[:, :passage], end, where=end > PADDING)
+    row, column = ends.strides
+    shifted = as_strided(ends, (batch, passage, words), (row, column, column), writeable=False)
+    start = np.where(start > PADDING, start, np.float32(-np.inf)).astype(np.float32, copy=False)
+    return start[:, :, None] + shifted

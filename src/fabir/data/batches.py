@@ -112,9 +112,10 @@ def collate(
 
 
 def _padded(rows: Sequence[np.ndarray], step: int) -> np.ndarray:
-    lengths = np.array([len(row) for row in rows])
-    padded = np.zeros((len(rows), round_up(int(lengths.max(initial=0)), step)), np.int64)
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    longest = max(map(len, rows), default=0)
+    padded = np.zeros((len(rows), round_up(longest, step)), np.int64)
+    for place, row in zip(padded, rows, strict=True):
+        place[: len(row)] = row
     return padded
 
 
