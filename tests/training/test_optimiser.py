@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.training.config import TrainingConfig
 from fabir.training.optimiser import make_optimisers, memory, remember
@@ -91,9 +90,3 @@ def test_what_is_remembered_comes_back(optimiser: str) -> None:
     step(second, broken)
     for mine, theirs in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(mine, theirs)
-
-
-def test_an_old_torch_has_no_muon(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.optim, "Muon", raising=False)
-    with pytest.raises(InputError, match=r"muon needs torch 2\.9 or later"):
-        make_optimisers(reader.network, TrainingConfig(optimiser="muon"))

@@ -6,21 +6,17 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from fabir.errors import InputError
 from fabir.training.config import TrainingConfig
+from fabir.training.muon import Muon
 
 
 def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
     """One optimiser for all parameters, or Muon and one for those that are not its.
 
-    Muon (Jordan et al. 2024) steps by the orthogonalised momentum of a matrix. It is for what maps
-    features to features, those of a recurrent network's gates too: not for tables of words or
-    characters, biases, norms and filters over words. Its steps are scaled to the size of AdamW's
-    (Liu et al. 2025), so both have one learning rate. Weight decay is apart from the gradient and
-    spares words, biases and norms.
-
-    Raises:
-        InputError: this torch has no Muon.
+    Muon is for what maps features to features, those of a recurrent network's gates too: not for
+    tables of words or characters, biases, norms and filters over words. Its steps have the size of
+    AdamW's, so both have one learning rate. Weight decay is apart from the gradient and spares
+    words, biases and norms.
     """
     matrices, decayed, spared = [], [], []
     for name, parameter in network.named_parameters():
@@ -42,18 +38,7 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
     )
     if not matrices:
         return [adamw]
-    if not hasattr(torch.optim, "Muon"):
-        raise InputError(
-            f"training.optimiser muon needs torch 2.9 or later, this is {torch.__version__}: "
-            "upgrade it, or choose adamw"
-        )
-    muon = torch.optim.Muon(
-        matrices,
-        lr=config.learning_rate,
-        weight_decay=config.weight_decay,
-        adjust_lr_fn="match_rms_adamw",
-    )
-    return [muon, adamw]
+    return [Muon(matrices, config.learning_rate, config.weight_decay), adamw]
 
 
 def memory(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
