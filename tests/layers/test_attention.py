@@ -122,10 +122,13 @@ def test_cross_attention_equals_the_paper_step_by_step(
         torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("heads", [HEADS, 1])
 @pytest.mark.parametrize("over", ["keys", "queries"])
-def test_cross_attention_learns_under_autocast(over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cross_attention_learns_under_autocast(
+    over: str, heads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its softmax is in float32: bfloat16 leaves little of differences of nearly equal weights."""
-    layer = CrossAttention(DIM, HEADS, over=over)
+    layer = CrossAttention(DIM, heads, over=over)
     torch.nn.init.normal_(layer.kernel, std=0.1)
     queries, keys = (text(length).detach().float() for length in (QUERIES, KEYS))
     masks = mask_of(QUERIES, 0, 2, 1).bool(), mask_of(KEYS, 1, 0, 2).bool()

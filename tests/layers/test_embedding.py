@@ -96,8 +96,7 @@ def test_characters_equal_conv1d_and_a_maximum(
     longest = max(map(len, words)) + padding
     result = layer(torch.tensor([word + [0] * (longest - len(word)) for word in words]))
     expected = torch.stack([by_conv1d(layer, word) for word in words]).tanh()
-    # The maximum over windows is taken in float32.
-    torch.testing.assert_close(result, expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(result, expected)
 
 
 @pytest.mark.parametrize("activation", ["relu", "none"])
@@ -106,7 +105,16 @@ def test_what_follows_the_maximum(activation: Literal["relu", "none"]) -> None:
     layer = CharacterConvolution(9, 4, [6], [2], activation=activation).double()
     expected = by_conv1d(layer, [1, 2])
     expected = expected.relu() if activation == "relu" else expected
-    torch.testing.assert_close(layer(torch.tensor([[1, 2, 0]]))[0], expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(layer(torch.tensor([[1, 2, 0]]))[0], expected)
+
+
+def test_characters_have_the_precision_of_products() -> None:
+    layer = CharacterConvolution(9, 4, [6], [2])
+    characters = torch.tensor([[1, 2, 0]])
+    with torch.autocast("cpu", torch.bfloat16):
+        found = layer(characters)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), layer(characters), atol=0.01, rtol=0)
 
 
 def test_word_and_characters_are_mapped_and_joined() -> None:

@@ -54,11 +54,9 @@ def select_distinct(found: Candidates, k: int) -> Candidates:
     starts, ends, scores = found
     left = np.lexsort((ends, starts, -scores))
     chosen: list[int] = []
-    while len(chosen) < k:
-        if chosen:
-            best = chosen[-1]
+    while len(chosen) < k and len(left):
+        best = left[0]
+        chosen.append(best)
+        if len(chosen) < k:
             left = left[(ends[left] <= starts[best]) | (starts[left] >= ends[best])]
-        if not len(left):
-            break
-        chosen.append(left[0])
     return Candidates(starts[chosen], ends[chosen], scores[chosen])

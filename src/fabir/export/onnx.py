@@ -31,7 +31,9 @@ from fabir.text.vocabulary import Forms, Vocabulary
 _OPSET = 20
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
 _CALIBRATION = 300  # questions, at most, whose texts give the ranges
-_FOLDED = 1 << 24  # numbers of a constant that is computed from others, at most
+# Numbers of a constant that is computed from others, and of these, at most: only what is constant
+# can be in 8 bits.
+_FOLDED = 1 << 24
 _FILES = SETTINGS, VOCABULARY, WORDS, FORMS, NETWORK
 # The inputs of both graphs, and which of their sizes differ from batch to batch.
 _FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
@@ -124,7 +126,7 @@ def _write_graph(
 
         with torch.no_grad(), warnings.catch_warnings(), _quiet("torch", "onnxscript"):
             warnings.simplefilter("ignore")
-            program = torch.onnx.export(
+            program: Any = torch.onnx.export(
                 module,
                 inputs,
                 dynamo=True,
@@ -135,7 +137,6 @@ def _write_graph(
                 verbose=False,
                 optimize=False,
             )
-            assert program is not None  # with dynamo
             optimize_ir(program.model, input_size_limit=_FOLDED, output_size_limit=_FOLDED)
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
@@ -145,7 +146,7 @@ def _write_graph(
             cause = cause.__cause__
         reason = " ".join(str(cause).split())[:300]
         raise InputError(f"a reader of kind {reader.name} cannot be exported: {reason}") from error
-    model: Any = program.model_proto
+    model = program.model_proto
     fixed = [
         f"{value.name}[{place}]"
         for value in model.graph.input

@@ -206,7 +206,7 @@ class CrossAttention(nn.Module):
         query_mask, key_mask: [batch, length, 1], True on real tokens
         result: [batch, queries, dim], of the type that autocast gives to products
         """
-        (folded, offset), values = self._folded(keys, key_mask), self._values(keys)
+        (folded, offset), values = self._folded(keys, key_mask), self._values(keys, key_mask)
         with torch.autocast(queries.device.type, enabled=False):
             queries = queries.to(folded.dtype)
             weights = self._weights(queries, folded, offset, query_mask, key_mask)
@@ -236,8 +236,8 @@ class CrossAttention(nn.Module):
             logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
             weights = logits.unflatten(2, (self.heads, -1)).softmax(dim=3, dtype=dtype)
             weights = weights.permute(0, 2, 3, 1)
-        weights = weights * key_mask[:, None]
         if self.capped:
+            weights = weights * key_mask[:, None]
             total = weights.sum(dim=2, keepdim=True)
             weights = weights * (1 + total).reciprocal()  # dividing by it costs more backwards
         return self.dropout(_together(weights))
@@ -260,24 +260,31 @@ class CrossAttention(nn.Module):
             return folded, None
         return folded, _together(times(x, self.query.bias[:, None]))[..., 0]
 
-    def _values(self, keys: Tensor) -> Tensor:
-        """Each head's values, taken through the output. Shape: result [batch, heads * keys, dim]"""
+    def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
+        """Each head's values, taken through the output; zero at padding, where capped weights are.
+
+        Shape: result [batch, heads * keys, dim]
+        """
         if self.heads == 1:
-            return _through(self.value, self.output.weight.T, keys)
-        return _together(self._of_heads(self.value(keys), self.output.weight.T))
+            values = _through(self.value, self.output.weight.T, keys)
+            return values if self.capped else values * mask
+        values = self.value(keys) if self.capped else self.value(keys) * mask
+        return _together(self._of_heads(values, self.output.weight.T))
 
     def _of_heads(self, x: Tensor, matrix: Tensor) -> Tensor:
         """Each head's part of `x` [batch, keys, dim] times its rows of a matrix of [dim, dim].
 
         Shape: result [batch, heads, keys, dim]
         """
+        if self.heads == 1:  # a plain linear map, which an exported graph has in 8 bits
+            return torch.matmul(x, matrix).unsqueeze(1)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         return torch.matmul(parts, matrix.unflatten(0, (self.heads, -1)))
 
 
 def _through(linear: nn.Linear, matrix: Tensor, x: Tensor) -> Tensor:
     """`linear(x) @ matrix` as one map of `x`: with one head nothing stands between the two, and
-    their matrices are smaller than a text."""
+    their matrices are smaller than a batch of texts."""
     return F.linear(x, matrix.T @ linear.weight, linear.bias @ matrix)
 
 

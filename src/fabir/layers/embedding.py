@@ -123,7 +123,7 @@ class CharacterConvolution(nn.Module):
             windows = neighbourhoods(embedded, width, centred=False)
             weight = F.pad(linear.get_parameter("weight"), (0, 1), value=1.0)
             highest = F.linear(torch.cat([windows, lowered], dim=2), weight).amax(dim=1)
-            found.append(highest + linear.get_parameter("bias"))
+            found.append(highest + linear.get_parameter("bias").to(highest.dtype))
         return self.activation(torch.cat(found, dim=1))
 
 
