@@ -7,7 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fabir.layers.attention import AttentionWeights, CrossAttention, Projection, _MixKeys
+from fabir.layers.attention import (
+    AttentionWeights,
+    CrossAttention,
+    Projection,
+    _Logits,
+    _MixKeys,
+)
 
 BATCH, QUERIES, KEYS, DIM, HEADS = 3, 9, 6, 12, 4
 
@@ -152,10 +158,32 @@ def test_cross_attention_learns_under_autocast(
 @pytest.mark.parametrize(
     ("outputs", "heads", "width"), [(1, 1, 3), (2, 2, 5), (4, 4, 7), (1, 4, 5)]
 )
-def test_the_gradient_written_by_hand(outputs: int, heads: int, width: int) -> None:
+def test_the_gradient_of_mixed_keys(outputs: int, heads: int, width: int) -> None:
     key = torch.randn(2, 5, 8, dtype=torch.float64, requires_grad=True)
     kernel = torch.randn(outputs, heads, width, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(_MixKeys.apply, (key, kernel))
+
+
+@pytest.mark.parametrize("bias_shape", [(1, 1, 3), (2, 1, 3), (2, 5, 3)])
+def test_the_gradient_of_logits(bias_shape: tuple[int, ...]) -> None:
+    inputs = tuple(
+        torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        for shape in (bias_shape, (2, 5, 8), (2, 3, 8))
+    )
+    assert torch.autograd.gradcheck(_Logits.apply, inputs)
+
+
+def test_the_gradient_of_logits_from_float32_under_autocast() -> None:
+    bias = torch.zeros(1, 1, 3)
+    query, key = (torch.randn(2, n, 8, requires_grad=True) for n in (5, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        ours = _Logits.apply(bias, query, key)
+        library = torch.baddbmm(bias, query, key.transpose(1, 2))
+    assert ours.dtype is torch.bfloat16
+    for mine, theirs in zip(
+        *(torch.autograd.grad(x.sum(), (query, key)) for x in (ours, library)), strict=True
+    ):
+        assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist())
 
 
 def padded(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -82,7 +82,7 @@ def test_training_learns_and_leaves_a_reader(
 ) -> None:
     output = tmp_path / "new" / "run"
     size = {"model_dim": 32, "feed_forward": 32}
-    epochs = 30
+    epochs = 40
     config = run_config(NO_DROPOUT | size, epochs=epochs, schedule="linear", learning_rate=0.004)
     best = train_tiny(files, output, config)
     assert len(losses) == epochs * PER_EPOCH
@@ -93,11 +93,12 @@ def test_training_learns_and_leaves_a_reader(
     assert [line["step"] for line in lines] == list(range(4, epochs * 4 + 1, 4))
     assert lines[0].keys() == {"step", "seconds", "epoch", "loss", "exact", "f1", "total"}
     assert best == max(line["f1"] for line in lines) > lines[0]["f1"]
-    # The folder answers as well as the best evaluation said.
+    # The folder answers as well as the best evaluation said, but for one answer that hangs on
+    # the rounding of what is stored.
     predictor = Predictor.load(output)
     dev = read_squad(files.dev)
     found = {q.id: predictor.answer(q.text, p.text)[0].text for p, q in dev.questions}
-    assert evaluate(dev, found)["f1"] == best
+    assert evaluate(dev, found)["f1"] == pytest.approx(best, abs=100 / len(found))
     assert {path.name for path in output.iterdir()} == {
         "config.json",
         "vocabulary.json",

@@ -48,6 +48,26 @@ class _MixKeys(torch.autograd.Function):
         return to_key, to_kernel
 
 
+class _Logits(torch.autograd.Function):
+    """`bias + query @ key.transpose(1, 2)`, with a gradient of the key that lies as the key does.
+
+    The library's own lies transposed, and whatever was before has to turn it.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, bias: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        ctx.save_for_backward(query, key)
+        ctx.bias_shape = bias.shape
+        return torch.baddbmm(bias, query, key.transpose(1, 2))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        (gradient,) = gradients
+        query, key = (x.to(gradient.dtype) for x in ctx.saved_tensors)  # as autocast had them
+        to_bias = gradient.sum_to_size(ctx.bias_shape) if ctx.needs_input_grad[0] else None
+        return to_bias, gradient @ key, gradient.transpose(1, 2) @ query
+
+
 def _mix(key: Tensor, kernel: Tensor | None, scale: float) -> tuple[Tensor, ...]:
     """The keys, `scale` times, with their heads and neighbours mixed if there is a kernel: one
     [batch, keys, dim] for all heads, or one for each head."""
@@ -112,7 +132,7 @@ class AttentionWeights(nn.Module):
         else:
             pairs = zip([query] * self.heads, mixed, strict=True)
         bias = mask_bias(key_mask, query.dtype)
-        maps = (torch.baddbmm(bias, q, k.transpose(1, 2)).softmax(dim=2) for q, k in pairs)
+        maps = (_Logits.apply(bias, q, k).softmax(dim=2) for q, k in pairs)
         return [self.dropout(weights) for weights in maps]
 
 
@@ -229,11 +249,11 @@ class CrossAttention(nn.Module):
         dtype = torch.promote_types(folded.dtype, torch.float32)
         if offset is None:
             bias = mask_bias(query_mask, queries.dtype)
-            logits = torch.baddbmm(bias, folded, queries.transpose(1, 2))
+            logits = _Logits.apply(bias, folded, queries)
             weights = _apart(logits.softmax(dim=2, dtype=dtype), self.heads)
         else:
             bias = _apart(offset, self.heads) + mask_bias(key_mask, queries.dtype)
-            logits = torch.baddbmm(bias.flatten(1)[:, None], queries, folded.transpose(1, 2))
+            logits = _Logits.apply(bias.flatten(1)[:, None], queries, folded)
             weights = logits.unflatten(2, (self.heads, -1)).softmax(dim=3, dtype=dtype)
             weights = weights.permute(0, 2, 3, 1)
         if self.capped:

@@ -14,8 +14,7 @@ class FeedForward(nn.Sequential):
     """
 
     def __init__(self, dim: int, hidden: int) -> None:
-        # In place: no operation but the ReLU itself needs what comes out of the first map.
-        super().__init__(nn.Linear(dim, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, dim))
+        super().__init__(nn.Linear(dim, hidden), nn.ReLU(), nn.Linear(hidden, dim))
 
 
 class Join(nn.Module):
