@@ -94,7 +94,8 @@ class Fabir(nn.Module):
     def forward(self, batch: Batch) -> SpanLogits:
         forms = self.embedding(batch.words, batch.characters)
         if self.training:
-            # The residual stream has the precision of the weights, also under autocast.
+            # The residual stream has the precision of the weights, also under autocast: bfloat16
+            # swallows what sublayers add at first.
             forms = forms.to(self.embedding.words.trained.dtype)
         passage = self.input_dropout(F.embedding(batch.passage, forms))
         question = self.input_dropout(F.embedding(batch.question, forms))
