@@ -380,6 +380,38 @@ def test_help_does_not_wait_for_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+def test_without_torch_the_bundled_reader_answers_and_others_say_what_is_missing(
+    reader: Path, passage: Path, tmp_path: Path
+) -> None:
+    def run(*arguments: object) -> tuple[int, str]:
+        code = "import sys; sys.modules['torch'] = None; from fabir.cli import main; main()"
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stderr
+
+    answer = "answer", "What pulls?", "--passage", passage
+    assert run(*answer) == (0, "")
+    train = (
+        "train",
+        CONFIGS[0],
+        "--train",
+        "t",
+        "--dev",
+        "d",
+        "--vectors",
+        "v",
+        "--output",
+        tmp_path,
+    )
+    for command in (["readers"], train, [*answer, "--reader", reader]):
+        code, err = run(*command)
+        assert code == 2
+        assert err.count("\n") == 1
+        assert "torch" in err
+        assert "pip install 'fabir[train]'" in err
+    assert "cannot read" in run(*answer, "--reader", tmp_path / "none")[1]
+
+
 def test_export_refuses_to_calibrate_without_need(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -8,6 +8,8 @@ from fabir import __version__
 from fabir.errors import InputError
 from fabir.verbs import answering, data, learning, searching, serving, shipping
 
+_TRAINING = "accelerate", "jsonargparse", "torch"  # packages that answering does without
+
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong with the arguments in one line."""
@@ -27,6 +29,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except InputError as error:
         sys.exit(_complain(options.verb, str(error)))
+    except ModuleNotFoundError as error:
+        if error.name not in _TRAINING:
+            raise
+        missing = f"this needs {error.name}, which is not installed: pip install 'fabir[train]'"
+        sys.exit(_complain(options.verb, missing))
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
     except KeyboardInterrupt:
