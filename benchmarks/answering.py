@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabir import Predictor, __version__, read_squad
+from fabir import Answer, Predictor, __version__, read_squad
 from fabir.machine import processor
 
 WORDS, CALLS = 150, 150  # of a passage that is asked one question; such calls in a round
@@ -96,7 +96,11 @@ def load_reader(folder: Path | None) -> Contestant:
 
 
 def contestant(predictor: Predictor) -> Contestant:
-    return Contestant(lambda pairs: list(predictor.answer_all(pairs)), predictor.answer)
+    def many(pairs: Pairs) -> list[list[Answer]]:
+        predictor.forget()  # or it would know the passages of the last round
+        return list(predictor.answer_all(pairs))
+
+    return Contestant(many, predictor.answer)
 
 
 def variants(folder: Path) -> Iterator[Entry]:

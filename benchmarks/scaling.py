@@ -25,6 +25,7 @@ from fabir.machine import processor
 LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a passage
 TOGETHER = 1, 2, 4, 8, 16, 32, 64, 128, 256  # questions in a call
 ABOUT_ONE = 1, 2, 5, 10, 20, 50  # questions about one passage in a call
+CALLS = "first", "second", "third"  # calls about one passage, a question each
 WORDS = 150  # of a passage, where its length is not what is measured
 
 
@@ -85,6 +86,11 @@ def measure(reader: Path | None, pairs: Pairs, rounds: int) -> dict[str, dict[st
                 (questions[i * count + j], passage(i, WORDS)) for j in range(count)
             ],
             count,
+        )
+    for call, name in enumerate(CALLS):
+        cases["one question, by calls about its passage", name] = (
+            lambda i, call=call: [(questions[i + call], passage(i, WORDS))],
+            1,
         )
     times: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
     for number in range(-1, rounds):  # the first is to warm up

@@ -5,7 +5,10 @@ vocabulary.json        words and characters
 words.safetensors      the fixed word rows; in an exported reader the trained ones too
 network.safetensors    every other weight, for torch
 forms.onnx             for ONNX Runtime: from a word's row and characters to its vector
-network.onnx           for ONNX Runtime: from vectors of words to logits
+network.onnx           for ONNX Runtime: from vectors of words to logits, and to what is made of a
+                       passage alone
+further.onnx           for ONNX Runtime: from the latter to logits of further questions; not of
+                       every reader
 """
 
 import json
@@ -19,8 +22,8 @@ from fabir.text.vocabulary import Vocabulary
 FORMAT = 1
 SETTINGS, VOCABULARY, WORDS = "config.json", "vocabulary.json", "words.safetensors"
 WEIGHTS = "network.safetensors"
-FORMS, NETWORK = "forms.onnx", "network.onnx"
-FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, NETWORK
+FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"
+FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, NETWORK, FURTHER
 BUNDLED = Path(__file__).parent / "pretrained"
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 

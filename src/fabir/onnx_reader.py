@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
-from fabir.folder import FORMS, NETWORK, WORDS, read_settings, read_vocabulary
+from fabir.folder import FORMS, FURTHER, NETWORK, WORDS, read_settings, read_vocabulary
 from fabir.text.vocabulary import Vocabulary
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
@@ -65,6 +65,7 @@ class OnnxReader:
         forms: the file that computes vectors of word forms
         network: the file that computes logits from them
         no_answer_threshold: above this probability of no answer it gives none
+        further: the file that computes logits from what `network` makes of passages alone
     """
 
     vocabulary: Vocabulary
@@ -72,6 +73,7 @@ class OnnxReader:
     forms: Path
     network: Path
     no_answer_threshold: float = 1.0
+    further: Path | None = None
     _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
     batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
@@ -93,7 +95,8 @@ class OnnxReader:
                 f"{len(vocabulary.fixed)} words"
             )
         threshold = float(settings.get("no_answer_threshold", 1.0))
-        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold)
+        further = folder / FURTHER if (folder / FURTHER).exists() else None
+        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold, further)
         _ = reader._session, reader._forms_session  # a damaged file is noticed now
         return reader
 
@@ -102,21 +105,43 @@ class OnnxReader:
         """How many batches at a time are read fastest, each in a thread of its own."""
         return _processors()
 
-    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Start and end logits of a batch, [batch, passage] float32 each; on one processor."""
-        return _run(self._session, self.inputs(batch))
+    def logits(
+        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """Start and end logits of a batch, [batch, passage] float32 each; on one processor.
+
+        An empty `memo` receives what was made of the passages alone, [passages, passage, dim] each,
+        if there is such a thing; with that in it, zeros at padding, nothing else of them is read.
+        """
+        if memo:
+            return tuple(_run(self._further_session, self._asked(batch) | memo))
+        names = [each.name for each in self._session.get_outputs()]  # the first two are the logits
+        if memo is None or not self.further:
+            del names[2:]
+        found = _run(self._session, self.inputs(batch), names)
+        if memo is not None:
+            memo.update(zip(names[2:], found[2:], strict=True))
+        return tuple(found[:2])
 
     def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
         """What the network's graph may ask for: the batch, and the `vectors` of its forms."""
-        return {**batch._asdict(), "vectors": self._vectors(batch)}
+        return {**batch._asdict(), "vectors": self._vectors(batch.words, batch.characters)}
 
-    def _vectors(self, batch: Batch[np.ndarray]) -> np.ndarray:
+    def _asked(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
+        """The same with vectors of the questions' forms alone."""
+        forms = np.unique(batch.question)
+        found = self._vectors(batch.words[forms], batch.characters[forms])
+        vectors = np.full((len(batch.words), found.shape[1]), np.nan, np.float32)
+        vectors[forms] = found
+        return {**batch._asdict(), "vectors": vectors}
+
+    def _vectors(self, words: np.ndarray, characters: np.ndarray) -> np.ndarray:
         """[forms, dim] float32. They do not depend on context: each is computed once."""
-        spelt = np.concatenate([batch.words[:, None], batch.characters], axis=1, dtype=np.int32)
+        spelt = np.concatenate([words[:, None], characters], axis=1, dtype=np.int32)
         keys = spelt.view(f"S{4 * spelt.shape[1]}")[:, 0].tolist()  # ends without its zeros
 
         def compute(new: np.ndarray) -> np.ndarray:
-            arrays = {"rows": self._rows(batch.words[new]), "characters": batch.characters[new]}
+            arrays = {"rows": self._rows(words[new]), "characters": characters[new]}
             return _run(self._forms_session, arrays)[0]
 
         return self._remembered(keys, compute)
@@ -142,6 +167,11 @@ class OnnxReader:
         return _open(self.network)
 
     @cached_property
+    def _further_session(self) -> onnxruntime.InferenceSession:  # not before it is needed
+        assert self.further
+        return _open(self.further)
+
+    @cached_property
     def _forms_session(self) -> onnxruntime.InferenceSession:
         return _open(self.forms)
 
@@ -164,11 +194,13 @@ def _open(path: Path) -> onnxruntime.InferenceSession:
 
 
 def _run(
-    session: onnxruntime.InferenceSession, arrays: dict[str, np.ndarray]
-) -> tuple[np.ndarray, ...]:
-    """The outputs, from those of the arrays that are inputs."""
-    found = session.run(None, {each.name: arrays[each.name] for each in session.get_inputs()})
-    return tuple(np.asarray(array) for array in found)
+    session: onnxruntime.InferenceSession,
+    arrays: dict[str, np.ndarray],
+    outputs: Sequence[str] | None = None,
+) -> list[np.ndarray]:
+    """The outputs, all if none are named, from those of the arrays that are inputs."""
+    inputs = {each.name: arrays[each.name] for each in session.get_inputs()}
+    return [np.asarray(array) for array in session.run(outputs, inputs)]
 
 
 def _processors() -> int:

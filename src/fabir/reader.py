@@ -21,6 +21,7 @@ from fabir.files import replacing, write_json
 from fabir.folder import (
     FORMAT,
     FORMS,
+    FURTHER,
     NETWORK,
     SETTINGS,
     VOCABULARY,
@@ -106,9 +107,11 @@ class Reader:
         return next(self.network.parameters()).device
 
     @torch.inference_mode()
-    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]:
+    def logits(
+        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]:
         """Start and end logits of a batch, [batch, passage] float32 each; on a CPU on one processor
-        of it."""
+        of it. `memo` stays empty: nothing of a passage is remembered."""
         if self.network.training:
             self.network.eval()
         device = self._device
@@ -152,7 +155,7 @@ class Reader:
         write_tensors(folder / WEIGHTS, weights)
 
     def _save_settings(self, folder: Path) -> None:
-        for name in (NETWORK, FORMS):  # exported from what is replaced now
+        for name in (NETWORK, FURTHER, FORMS):  # exported from what is replaced now
             (folder / name).unlink(missing_ok=True)
         settings = {
             "format": FORMAT,

@@ -115,7 +115,7 @@ def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
     rows = reader.fixed_rows
     reader = type(reader).build("fabir", reader.config, vocabulary, rows)
 
-    def equal(batch: Any, *, alone: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def equal(batch: Any, memo: Any = None) -> tuple[np.ndarray, np.ndarray]:
         shape = len(batch.question), batch.passage.shape[1]
         logits = np.where(batch.passage[batch.passage_of] > 0, 0.0, -np.inf).reshape(shape)
         return logits.astype(np.float32), logits.astype(np.float32)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from fabir import reader as reader_module
 from fabir.answer import predictor as module
 from fabir.answer.predictor import Answer, Predictor
+from fabir.data.batches import Batch
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.text.tokens import tokenise
@@ -51,6 +53,10 @@ def predictor() -> Predictor:
 
 def text_of(words: int, seed: int = 0) -> str:
     return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def plain_text_of(words: int, seed: int = 0) -> str:
+    return text_of(words, seed).replace(",", "").replace(".", "")
 
 
 def assert_alike(found: list[Answer], expected: list[Answer]) -> None:
@@ -227,6 +233,81 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
     monkeypatch.setattr(Reader, "batch_words", 40)
     for found, answers in zip(lively_predictor().answer_all(PAIRS * 3, 2), expected, strict=True):
         assert_alike(found, answers)
+
+
+class Encoder:
+    """A reader that makes each passage word's row of it, and is content with no other."""
+
+    def __init__(self, *, no_answer: bool = False) -> None:
+        self.reader = small_reader(no_answer=no_answer)
+        self.read: list[int] = []  # words of each passage that was not known
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.reader, name)
+
+    def logits(
+        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        rows = batch.words[batch.passage]
+        if memo:
+            np.testing.assert_array_equal(memo["rows"][..., 0], rows)
+        elif memo is not None:
+            self.read += (batch.passage > 0).sum(axis=1).tolist()
+            memo["rows"] = np.where(batch.passage > 0, rows, np.nan)[..., None]
+        return self.reader.logits(batch)
+
+
+@pytest.mark.parametrize("no_answer", [False, True])
+def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) -> None:
+    encoder = Encoder(no_answer=no_answer)
+    predictor = Predictor(cast(Any, encoder), window=40, stride=30)
+    passages = [plain_text_of(length, seed=length) for length in (5, 100, 33, 16)]
+    asked = [(question, passage) for passage in passages for question, _ in PAIRS]
+    expected = list(Predictor(encoder.reader, window=40, stride=30).read_all(asked, 2))
+
+    def assert_read(chosen: range, *words: int) -> None:
+        """They are read as without, and of passages nothing but windows of so many words."""
+        encoder.read.clear()
+        readings = predictor.read_all([asked[i] for i in chosen], 2)
+        for found, reading in zip(readings, [expected[i] for i in chosen], strict=True):
+            assert_alike(found.answers, reading.answers)
+            assert found.no_answer == pytest.approx(reading.no_answer, rel=1e-3)
+        assert sorted(encoder.read) == sorted(length + no_answer for length in words)
+
+    every = range(len(asked))
+    assert_read(every[:1], 5)
+    assert_read(every[:5], 40, 40, 40)  # the second passage is read in three
+    assert_read(every[:9], 33)
+    assert_read(every[:13], 16)
+    assert_read(every)
+    predictor.forget()
+    assert_read(every[:: len(PAIRS)], 5, 40, 40, 40, 33, 16)
+
+
+def test_no_more_passages_are_remembered_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "KEPT", 100)
+    encoder = Encoder()
+    predictor = Predictor(cast(Any, encoder))
+    short = [plain_text_of(40, seed) for seed in range(3)]
+
+    def read(*passages: str) -> list[int]:
+        encoder.read.clear()
+        list(predictor.answer_all([("Who?", passage) for passage in passages]))
+        return encoder.read
+
+    assert read(short[0]) == [40]
+    assert read(short[1]) == [40]
+    assert read(*short[:2]) == []
+    assert read(short[0]) == []  # so the second is the one asked about longest ago
+    assert read(short[2]) == [40]
+    assert read(short[0]) == []
+    assert read(short[1]) == [40]
+    # What is too much to be remembered is read without.
+    assert read(*short) == []
+    assert read(plain_text_of(101)) == []
+    assert read(plain_text_of(101)) == []
 
 
 def test_long_passages_have_the_best_answers_of_all_windows() -> None:

@@ -14,13 +14,14 @@ import pytest
 import torch
 
 from fabir import onnx_reader
-from fabir.answer.predictor import Predictor, load_trained
+from fabir.answer.predictor import Answer, Predictor, load_trained
 from fabir.cli import main
 from fabir.data.batches import Batch, Steps, collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
-from fabir.export.onnx import _largest_difference, _met, _quantise, export
+from fabir.export.graphs import quantise
+from fabir.export.onnx import _largest_difference, _met, export
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader
 from fabir.readers.a3 import A3Config
@@ -98,6 +99,13 @@ def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_
     small_reader(name, config).save(tmp_path / "reader")
     report = export(tmp_path / "reader", tmp_path / "exported")
     assert report["largest_logit_difference"] < 1e-4
+    assert (tmp_path / "exported" / "further.onnx").exists()
+    for further, first in zip(
+        _asked_twice(tmp_path / "exported"),
+        _asked_twice(tmp_path / "exported", forget=True),
+        strict=True,
+    ):
+        assert [(a.start, a.end) for a in further] == [(a.start, a.end) for a in first]
 
 
 def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
@@ -135,13 +143,43 @@ def test_vectors_of_words_do_not_depend_on_what_was_read_before(
 
     def vectors(reader: OnnxReader, texts: list[np.ndarray]) -> list[np.ndarray]:
         batch = collate(forms, texts, texts, range(len(texts)), Steps(1, 1, 1, 1))
-        return list(reader._vectors(batch)[batch.passage])
+        return list(reader.inputs(batch)["vectors"][batch.passage])
 
     together = vectors(reader, texts)
     monkeypatch.setattr(onnx_reader, "_MOST", 20)  # fewer than the words of a passage
     for text, expected in zip(texts, together, strict=True):
         for each in reader, forgetful:
             assert (vectors(each, [text])[0] == expected[: len(text)]).all()
+
+
+def _asked_twice(folder: Path, *, forget: bool = False) -> list[list[Answer]]:
+    """Answers to every question about a passage after another one about it."""
+    predictor = Predictor.load(folder)
+    answers = []
+    for question, passage in PAIRS:
+        predictor.answer("What?", passage)
+        if forget:
+            predictor.forget()
+        answers.append(predictor.answer(question, passage, top_k=3))
+    return answers
+
+
+def test_a_further_question_is_answered_from_what_is_known_of_its_passage(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _asked_twice(folders[1], forget=True)
+    reads = []
+    inputs = OnnxReader.inputs
+    monkeypatch.setattr(OnnxReader, "inputs", lambda *given: reads.append(1) or inputs(*given))
+    for found, answers in zip(_asked_twice(folders[1]), expected, strict=True):
+        assert [(a.start, a.end) for a in found] == [(a.start, a.end) for a in answers]
+        assert [a.score for a in found] == pytest.approx([a.score for a in answers], rel=1e-4)
+    assert len(reads) == len({passage for _, passage in PAIRS})
+
+
+def test_graphs_say_nothing_of_who_made_them(folders: tuple[Path, Path]) -> None:
+    for path in folders[1].glob("*.onnx"):
+        assert b".py" not in path.read_bytes()
 
 
 def test_it_answers_without_torch(folders: tuple[Path, Path], tmp_path: Path) -> None:
@@ -207,6 +245,8 @@ def test_the_command_writes_8_bits_with_ranges_of_real_texts(
         for folder, kind in ((folders[1], onnx.TensorProto.FLOAT), (output, onnx.TensorProto.INT8))
     )
     assert integers > 0.5 * linear
+    for further, first in zip(_asked_twice(output), _asked_twice(output, forget=True), strict=True):
+        assert further == first
 
 
 def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:
@@ -226,7 +266,7 @@ def test_products_in_8_bits_add_their_biases_themselves(
 ) -> None:
     joined = _in_8_bits(folders[1], tmp_path / "joined", None)
     with monkeypatch.context() as patch:
-        patch.setattr("fabir.export.onnx._join_biases", lambda graph: None)
+        patch.setattr("fabir.export.graphs._join_biases", lambda graph: None)
         apart = _in_8_bits(folders[1], tmp_path / "apart", None)
     nodes = [onnx.load(reader.network).graph.node for reader in (joined, apart)]
     kinds = [Counter(node.op_type for node in each) for each in nodes]
@@ -251,7 +291,8 @@ def test_nothing_to_calibrate_with_is_refused(folders: tuple[Path, Path]) -> Non
 
 def _in_8_bits(exported: Path, folder: Path, data: Dataset | None) -> OnnxReader:
     shutil.copytree(exported, folder / "int8")
-    _quantise(folder / "int8" / "network.onnx", _met(OnnxReader.load(exported), data))
+    (folder / "int8" / "further.onnx").unlink()
+    quantise(folder / "int8" / "network.onnx", _met(OnnxReader.load(exported), data))
     return OnnxReader.load(folder / "int8")
 
 
@@ -277,11 +318,12 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
 def test_a_graph_that_fails_leaves_nothing(
     folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_nothing(reader: Reader, forms: Path, network: Path) -> None:
-        network.write_bytes(b"no graph")
+    def write_others(reader: Reader, forms: Path, network: Path) -> None:
+        shutil.copy(folders[1] / "forms.onnx", forms)
+        network.write_bytes(forms.read_bytes())
 
-    monkeypatch.setattr("fabir.export.onnx._write_graphs", write_nothing)
-    with pytest.raises(InputError, match="cannot read"):
+    monkeypatch.setattr("fabir.export.onnx._write_graphs", write_others)
+    with pytest.raises(InputError, match="the graph does not run on every size"):
         export(folders[0], tmp_path)
     assert not list(tmp_path.iterdir())
 

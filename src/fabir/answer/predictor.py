@@ -1,11 +1,11 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import chain, islice
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, groupby, islice
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -17,12 +17,13 @@ from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates, select_distinct, windows
 from fabir.data.batches import Batch, Steps, collate, round_up
 from fabir.errors import InputError
-from fabir.folder import NETWORK, find_reader
+from fabir.folder import NETWORK, find_reader, read_settings
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms, Vocabulary
 
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
+KEPT = 1 << 16  # words of passages that are remembered between calls, with what was made of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,20 @@ class Reading:
         return self.answers if self.no_answer <= threshold else []
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Part:
     """Words of a passage that are read at once. Equal to nothing but itself: questions share it."""
 
     words: list[str]
     starts: np.ndarray  # character offsets
     ends: np.ndarray
+    # What the reader made of it without a question, [words, dim] each; nothing yet, or ever.
+    encoded: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def _count(parts: Iterable[_Part]) -> int:
+    """Their words, those in several as often."""
+    return sum(len(part.words) for part in parts)
 
 
 class _Window(NamedTuple):
@@ -70,6 +78,39 @@ class _Window(NamedTuple):
     pair: int
     question: list[str]
     part: _Part
+
+
+def _parts(batch: Iterable[_Window]) -> list[_Part]:
+    """Those that questions of a batch are about, each once."""
+    return list(dict.fromkeys(window.part for window in batch))
+
+
+class _Passages:
+    """Passages asked about lately and their parts: the last, and others of `KEPT` words in all."""
+
+    def __init__(self, split: Callable[[str], list[_Part]]) -> None:
+        self._split = split
+        self._parts: OrderedDict[str, list[_Part]] = OrderedDict()
+        self._words = 0
+        self._lock = Lock()
+
+    def __call__(self, passage: str) -> list[_Part]:
+        with self._lock:
+            if passage in self._parts:
+                self._parts.move_to_end(passage)
+                return self._parts[passage]
+        parts = self._split(passage)
+        with self._lock:
+            self._words += _count(parts) - _count(self._parts.pop(passage, []))
+            self._parts[passage] = parts
+            while self._words > KEPT and len(self._parts) > 1:
+                self._words -= _count(self._parts.popitem(last=False)[1])
+        return parts
+
+    def clear(self) -> None:
+        with self._lock:
+            self._parts.clear()
+            self._words = 0
 
 
 class _Found(NamedTuple):
@@ -98,16 +139,26 @@ class Trained(Protocol):
     @property
     def parallel(self) -> int: ...
 
-    def logits(self, batch: Batch[np.ndarray]) -> tuple[np.ndarray, ...]: ...
+    def logits(
+        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]: ...
 
 
 def load_trained(folder: Path) -> Trained:
-    """The reader in `folder`, from its graph if it was exported."""
+    """The reader in `folder`, from its graph if it was exported; else torch is needed."""
     if (folder / NETWORK).exists():
-        from fabir.onnx_reader import OnnxReader as Kind
-    else:
-        from fabir.reader import Reader as Kind
-    return Kind.load(folder)
+        from fabir.onnx_reader import OnnxReader
+
+        return OnnxReader.load(folder)
+    read_settings(folder)
+    try:
+        from fabir.reader import Reader
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{folder} was not exported, so it takes {error.name} to read it: "
+            "pip install 'fabir[train]', or `fabir export` it where that is installed"
+        ) from error
+    return Reader.load(folder)
 
 
 class Predictor:
@@ -131,7 +182,7 @@ class Predictor:
         self.window, self.stride, self.max_words = window, stride, max_words
         self._forms = Forms(reader.vocabulary)
         self._forming = Lock()
-        self._parts = lru_cache(maxsize=64)(self._split)
+        self._parts = _Passages(self._split)
         self._parallel = reader.parallel
         self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
 
@@ -166,7 +217,8 @@ class Predictor:
     ) -> Iterator[list[Answer]]:
         """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
 
-        Questions about one passage that follow each other share what can be shared of reading it.
+        Questions about one passage that follow each other share what can be shared of reading it;
+        so do those of the next calls, if it was among few.
         """
         threshold = self.reader.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
@@ -201,7 +253,7 @@ class Predictor:
         """Give back the memory of texts seen so far; answers do not change by that."""
         with self._forming:
             self._forms = Forms(self.reader.vocabulary)
-        self._parts.cache_clear()
+        self._parts.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
         asked = tokenise(question).words
@@ -225,20 +277,25 @@ class Predictor:
         for window in chunk:
             longest[window.part] = max(longest.get(window.part, 0), len(window.question))
 
-        def lengths(i: int) -> tuple[int, int]:
-            part = chunk[i].part
-            return -round_up(len(part.words), self.reader.steps.passage), longest[part]
+        keep = _count(longest) <= KEPT
 
-        order = sorted(range(len(chunk)), key=lengths)  # questions about a part stay together
-        words = -sum(lengths(i)[0] for i in order)
+        def place(i: int) -> tuple[bool, int, int]:
+            part = chunk[i].part
+            length = round_up(len(part.words), self.reader.steps.passage)
+            return keep and bool(part.encoded), -length, longest[part]
+
+        order = sorted(range(len(chunk)), key=place)  # questions about a part stay together
+        words = -sum(place(i)[1] for i in order)
         most = min(self.reader.batch_words, -(-words // self._parallel))  # a batch for each thread
         parts: list[list[int]] = []
-        while order:
-            size = max(1, most // -lengths(order[0])[0])
-            parts.append(order[:size])
-            order = order[size:]
+        for _, known in groupby(order, key=lambda i: place(i)[0]):
+            left = list(known)
+            while left:
+                size = max(1, most // -place(left[0])[1])
+                parts.append(left[:size])
+                left = left[size:]
         batches = [[chunk[i] for i in part] for part in parts]
-        found = self._read_batches(batches, partial(self._read_batch, top_k=top_k))
+        found = self._read_batches(batches, partial(self._read_batch, top_k=top_k, keep=keep))
         results = dict(zip(chain(*parts), chain(*found), strict=True))
         return [results[i] for i in range(len(chunk))]
 
@@ -260,20 +317,23 @@ class Predictor:
         yield from (future.result() for future in running)
 
     def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
-        parts: dict[_Part, int] = {}
-        passage_of = [parts.setdefault(window.part, len(parts)) for window in batch]
+        rows = {part: row for row, part in enumerate(_parts(batch))}
+        passage_of = [rows[window.part] for window in batch]
         with self._forming:
             if len(self._forms) > MOST_FORMS:
                 self._forms = Forms(self.reader.vocabulary)
             number = self._forms.number
-            passages = [number(part.words) for part in parts]
+            passages = [number(part.words) for part in rows]
             questions = [number(window.question) for window in batch]
             return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
     def _read_batch(
-        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int
+        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int, keep: bool
     ) -> list[_Found]:
-        logits = self.reader.logits(arrays)
+        memo = self._recall(batch, arrays) if keep else None
+        logits = self.reader.logits(arrays, memo)
+        if memo:
+            self._remember(batch, memo)
         first = len(self._forms.before)  # before it is the place that stands for no answer
         start, end = (side[:, first:] for side in logits)
         wanted = min(self._spans_for(top_k), start.shape[1] * self.max_words)
@@ -289,6 +349,25 @@ class Predictor:
             scores = score[real].astype(np.float64)
             found.append(_Found(Candidates(starts, ends, scores), *mass))
         return found
+
+    def _recall(self, batch: list[_Window], arrays: Batch[np.ndarray]) -> dict[str, np.ndarray]:
+        """What was made of the passages of a batch before; nothing if that is not known of all."""
+        parts = _parts(batch)
+        if not all(part.encoded for part in parts):
+            return {}
+        memo = {}
+        for name, like in parts[0].encoded.items():
+            rows = np.zeros((*arrays.passage.shape, like.shape[1]), like.dtype)
+            for place, part in zip(rows, parts, strict=True):
+                place[: len(part.encoded[name])] = part.encoded[name]
+            memo[name] = rows
+        return memo
+
+    def _remember(self, batch: list[_Window], memo: dict[str, np.ndarray]) -> None:
+        for row, part in enumerate(_parts(batch)):
+            if not part.encoded:
+                length = len(self._forms.before) + len(part.words)
+                part.encoded = {name: rows[row, :length].copy() for name, rows in memo.items()}
 
     def _spans_for(self, top_k: int) -> int:
         """How many of a window's spans surely hold its share of the answers.

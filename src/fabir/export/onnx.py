@@ -1,14 +1,11 @@
 """A trained reader as a folder that answers without torch, and what it loses by that."""
 
 import copy
-import logging
 import shutil
 import sys
 import tempfile
 import warnings
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +18,20 @@ from fabir.data.batches import Batch, Steps, collate
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
-from fabir.files import replacing
-from fabir.folder import FORMS, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
+from fabir.export import graphs
+from fabir.files import check_output, replacing
+from fabir.folder import FORMS, FURTHER, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader, read_tensors, write_tensors
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
-_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
 _CALIBRATION = 300  # questions, at most, whose texts give the ranges
 # Numbers of a constant that is computed from others, and of these, at most: only what is constant
 # can be in 8 bits.
 _FOLDED = 1 << 24
-_FILES = SETTINGS, VOCABULARY, WORDS, FORMS, NETWORK
+_FILES = SETTINGS, VOCABULARY, WORDS, FORMS, FURTHER, NETWORK
 # The inputs of both graphs, and which of their sizes differ from batch to batch.
 _FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
 _NETWORK_INPUTS = {
@@ -71,31 +68,56 @@ def export(
             question, or a package is missing.
     """
     reader = Reader.load(source)
+    check_output(output / NETWORK)
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
-    # A folder with NETWORK is read without torch, so that takes its name last.
-    with replacing(output / NETWORK) as network, replacing(output / FORMS) as forms:
+    with tempfile.TemporaryDirectory() as made:
+        forms, network = Path(made) / FORMS, Path(made) / NETWORK
         _write_graphs(reader, forms, network)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
         exported = OnnxReader(reader.vocabulary, arrays, forms, network)
         if quantise:
-            _quantise(network, _met(exported, calibrate))
-            exported = OnnxReader(reader.vocabulary, arrays, forms, network)
+            graphs.quantise(network, _met(exported, calibrate))
+        exported = _with_further(exported)
         difference = _largest_difference(reader, exported)
         write_tensors(output / WORDS, words)
+        (output / FURTHER).unlink(missing_ok=True)  # of another graph
         if output.resolve() != source.resolve():
             (output / WEIGHTS).unlink(missing_ok=True)  # of another reader
             for name in (SETTINGS, VOCABULARY):
-                with replacing(output / name) as temporary:
-                    shutil.copyfile(source / name, temporary)
+                _copy(source / name, output)
+        # A folder with NETWORK is read without torch, so that takes its name last.
+        for path in filter(None, (exported.forms, exported.further, exported.network)):
+            _copy(path, output)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
-        "bytes": sum((output / name).stat().st_size for name in _FILES),
+        "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
     }
     if data:
         for name, each in (("torch", reader), ("onnx", OnnxReader.load(output))):
             report[name] = evaluate_reader(Predictor(each), data)
     return report
+
+
+def _copy(path: Path, folder: Path) -> None:
+    with replacing(folder / path.name) as temporary:
+        shutil.copyfile(path, temporary)
+
+
+def _with_further(whole: OnnxReader) -> OnnxReader:
+    """The same reader with a graph for further questions about a passage; without, if nothing is
+    made of passages alone, or not as a row for each word, or if the rest takes their words too."""
+    folder = whole.network.parent / FURTHER
+    folder.mkdir()
+    both = replace(whole, network=folder / NETWORK, further=folder / FURTHER)
+    if not graphs.split(whole.network, both.network, folder / FURTHER):
+        return replace(whole)
+    batch = _probe(whole.vocabulary, 3, 2, 47, 23)
+    memo: dict[str, np.ndarray] = {}
+    both.logits(batch, memo)
+    if any(rows.ndim != 3 or rows.shape[:2] != batch.passage.shape for rows in memo.values()):
+        return replace(whole)
+    return replace(whole) if np.isnan(both.logits(batch, memo)).any() else both
 
 
 def _write_graphs(reader: Reader, forms: Path, network: Path) -> None:
@@ -124,7 +146,7 @@ def _write_graph(
     try:
         from onnxscript.optimizer import optimize_ir
 
-        with torch.no_grad(), warnings.catch_warnings(), _quiet("torch", "onnxscript"):
+        with torch.no_grad(), warnings.catch_warnings(), graphs.quiet("torch", "onnxscript"):
             warnings.simplefilter("ignore")
             program: Any = torch.onnx.export(
                 module,
@@ -159,92 +181,15 @@ def _write_graph(
             f"size of {', '.join(fixed)}"
         )
     del model.graph.value_info[:]  # some say what quantisation then contradicts
+    for each in (
+        model,
+        model.graph,
+        *model.graph.node,
+        *model.graph.input,
+        *model.graph.initializer,
+    ):
+        del each.metadata_props[:]  # files and lines of whoever exports
     path.write_bytes(model.SerializeToString())
-
-
-@contextmanager
-def _quiet(*names: str) -> Iterator[None]:
-    """Loggers that have much to say, and nothing for users, say nothing."""
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def _quantise(path: Path, met: list[dict[str, np.ndarray]]) -> None:
-    """Put the linear maps of a graph in 8 bits, with the ranges that the inputs `met` lead to.
-
-    The ranges are constants, so that an answer does not depend on what it is read together with.
-    """
-    import onnx
-    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
-
-    graph = onnx.load(path).graph
-    names = [each.name for each in graph.input]
-    left = iter(met)
-
-    class Inputs(CalibrationDataReader):
-        def get_next(self) -> Any:
-            arrays = next(left, None)
-            return arrays and {name: arrays[name] for name in names}
-
-    matrices = {
-        weight.name
-        for weight in graph.initializer
-        if len(weight.dims) == 2 and weight.dims[0] >= _FEWEST_ROWS
-    }
-    linear = [n.name for n in graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
-    with tempfile.TemporaryDirectory() as folder, _quiet("root"):
-        smaller = Path(folder) / NETWORK
-        quantize_static(
-            path,
-            smaller,
-            Inputs(),
-            activation_type=QuantType.QUInt8,  # processors multiply unsigned by signed ones
-            weight_type=QuantType.QInt8,
-            per_channel=True,
-            nodes_to_quantize=linear,
-            extra_options={
-                "OpTypesToExcludeOutputQuantization": ["MatMul"],
-                "DedicatedQDQPair": True,  # nothing but the maps reads rounded numbers
-            },
-        )
-        model = onnx.load(smaller)
-    _join_biases(model.graph)
-    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
-    onnx.save(model, path)
-
-
-def _join_biases(graph: Any) -> None:
-    """Let each product in 8 bits add the bias that follows it: ONNX Runtime joins the product with
-    the scaling around it, but leaves the addition."""
-    made = {name: node for node in graph.node for name in node.output}
-    biases = {weight.name for weight in graph.initializer if len(weight.dims) == 1}
-    read = Counter(name for node in graph.node for name in node.input)
-    for node in list(graph.node):
-        if node.op_type != "Add":
-            continue
-        given, bias = node.input if node.input[1] in biases else reversed(node.input)
-        product = made.get(given)
-        if bias not in biases or product is None or product.op_type != "MatMul" or read[given] > 1:
-            continue
-        factors = [made[name] for name in product.input if name in made]
-        if [factor.op_type for factor in factors] != ["DequantizeLinear"] * 2:
-            continue
-        # In the operator's order: both factors, both scales, both zeros, the bias.
-        inputs = [factor.input[place] for place in range(3) for factor in factors]
-        node.op_type, node.domain = "MatMulIntegerToFloat", "com.microsoft"
-        del node.input[:]
-        node.input.extend([*inputs, bias])
-        graph.node.remove(product)
-        for factor in factors:
-            if not any(factor.output[0] in other.input for other in graph.node):
-                graph.node.remove(factor)
 
 
 def _met(exported: OnnxReader, data: Dataset | None) -> list[dict[str, np.ndarray]]:

@@ -1,0 +1,136 @@
+"""What is done to a graph once it is written: linear maps in 8 bits, and a graph for further
+questions about a passage. Knows ONNX, no reader."""
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
+_PASSAGE, _ALONE = {"vectors", "passage"}, {"words", "vectors", "passage"}  # inputs; see `split`
+
+
+@contextmanager
+def quiet(*names: str) -> Iterator[None]:
+    """Loggers that have much to say, and nothing for users, say nothing."""
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def quantise(path: Path, met: list[dict[str, np.ndarray]]) -> None:
+    """Put the linear maps of a graph in 8 bits, with the ranges that the inputs `met` lead to.
+
+    The ranges are constants, so that an answer does not depend on what it is read together with.
+    """
+    import onnx
+    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+    graph = onnx.load(path).graph
+    names = [each.name for each in graph.input]
+    left = iter(met)
+
+    class Inputs(CalibrationDataReader):
+        def get_next(self) -> Any:
+            arrays = next(left, None)
+            return arrays and {name: arrays[name] for name in names}
+
+    matrices = {
+        weight.name
+        for weight in graph.initializer
+        if len(weight.dims) == 2 and weight.dims[0] >= _FEWEST_ROWS
+    }
+    linear = [n.name for n in graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
+    with tempfile.TemporaryDirectory() as folder, quiet("root"):
+        smaller = Path(folder) / path.name
+        quantize_static(
+            path,
+            smaller,
+            Inputs(),
+            activation_type=QuantType.QUInt8,  # processors multiply unsigned by signed ones
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            nodes_to_quantize=linear,
+            extra_options={
+                "OpTypesToExcludeOutputQuantization": ["MatMul"],
+                "DedicatedQDQPair": True,  # nothing but the maps reads rounded numbers
+            },
+        )
+        model = onnx.load(smaller)
+    _join_biases(model.graph)
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, path)
+
+
+def _join_biases(graph: Any) -> None:
+    """Let each product in 8 bits add the bias that follows it: ONNX Runtime joins the product with
+    the scaling around it, but leaves the addition."""
+    made = {name: node for node in graph.node for name in node.output}
+    biases = {weight.name for weight in graph.initializer if len(weight.dims) == 1}
+    read = Counter(name for node in graph.node for name in node.input)
+    for node in list(graph.node):
+        if node.op_type != "Add":
+            continue
+        given, bias = node.input if node.input[1] in biases else reversed(node.input)
+        product = made.get(given)
+        if bias not in biases or product is None or product.op_type != "MatMul" or read[given] > 1:
+            continue
+        factors = [made[name] for name in product.input if name in made]
+        if [factor.op_type for factor in factors] != ["DequantizeLinear"] * 2:
+            continue
+        # In the operator's order: both factors, both scales, both zeros, the bias.
+        inputs = [factor.input[place] for place in range(3) for factor in factors]
+        node.op_type, node.domain = "MatMulIntegerToFloat", "com.microsoft"
+        del node.input[:]
+        node.input.extend([*inputs, bias])
+        graph.node.remove(product)
+        for factor in factors:
+            if not any(factor.output[0] in other.input for other in graph.node):
+                graph.node.remove(factor)
+
+
+def split(graph: Path, network: Path, further: Path) -> bool:
+    """Write `network`, the same graph with what it makes of passages alone among its outputs, and
+    `further`, which takes these as inputs in place of making them.
+
+    Returns:
+        whether anything is made of passages alone; else nothing is written
+    """
+    import onnx
+    from onnx.utils import Extractor
+
+    model = onnx.load(graph)
+    made_of = {each.name: {each.name} for each in model.graph.input}
+    alone: list[str] = []
+    for node in model.graph.node:
+        origins = [made_of.get(name, set()) for name in node.input]
+        made_of |= dict.fromkeys(node.output, set().union(*origins))
+        if not made_of[node.output[0]] <= _ALONE:
+            for name, origin in zip(node.input, origins, strict=True):
+                if _PASSAGE <= origin <= _ALONE and name not in alone:
+                    alone.append(name)
+    if not alone:
+        return False
+    inputs, outputs = ([each.name for each in s] for s in (model.graph.input, model.graph.output))
+    del model.graph.value_info[:]
+    shape = "passages", "length", None
+    encodings = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in alone
+    ]
+    model.graph.value_info.extend(encodings)
+    onnx.save(Extractor(model).extract_model([*inputs, *alone], outputs), further)
+    del model.graph.value_info[:]
+    model.graph.output.extend(encodings)
+    onnx.save(model, network)
+    return True
