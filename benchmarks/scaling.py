@@ -58,52 +58,54 @@ def main() -> None:
 
 
 def measure(reader: Path | None, pairs: Pairs, rounds: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of each case of each table."""
+    """Milliseconds a question of each case of each table."""
     predictor = Predictor.load(reader)
-    text = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
-    questions = [question for question, _ in pairs]
-
-    def passage(number: int, words: int) -> str:
-        begin = number * words % max(1, len(text) - words)
-        return " ".join(text[begin : begin + words])
-
-    cases: dict[tuple[str, str], tuple[Callable[[int], Pairs], int]] = {}
-    for words in LENGTHS:
-        cases["one question, by words of its passage", f"{words:,}"] = (
-            lambda i, words=words: [(questions[i], passage(i, words))],
-            1,
-        )
-    for count in TOGETHER:
-        cases["a question, by questions in a call, each with its passage", f"{count}"] = (
-            lambda i, count=count: [
-                (questions[i * count + j], passage(i * count + j, WORDS)) for j in range(count)
-            ],
-            count,
-        )
-    for count in ABOUT_ONE:
-        cases["a question, by questions about one passage in a call", f"{count}"] = (
-            lambda i, count=count: [
-                (questions[i * count + j], passage(i, WORDS)) for j in range(count)
-            ],
-            count,
-        )
-    for call, name in enumerate(CALLS):
-        cases["one question, by calls about its passage", name] = (
-            lambda i, call=call: [(questions[i + call], passage(i, WORDS))],
-            1,
-        )
+    cases = make_cases(pairs)
     times: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
-    for number in range(-1, rounds):  # the first is to warm up
-        for case, (make, count) in cases.items():
-            asked = make(number + 1)
+    for number in range(rounds + 1):  # the first is to warm up
+        for case, make in cases.items():
+            asked = make(number)
+            if case[1] not in CALLS[1:]:
+                predictor.forget()  # passages of other cases
             began = time.perf_counter()
             list(predictor.answer_all(asked))
-            if number >= 0:
-                times[case].append(1e3 * (time.perf_counter() - began) / count)
+            if number:
+                times[case].append(1e3 * (time.perf_counter() - began) / len(asked))
     tables: dict[str, dict[str, float]] = {}
     for (table, row), seconds in times.items():
         tables.setdefault(table, {})[row] = statistics.median(seconds)
     return tables
+
+
+def make_cases(pairs: Pairs) -> dict[tuple[str, str], Callable[[int], Pairs]]:
+    """What is asked in a round, by table and row; calls about one passage follow each other."""
+    text = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
+    questions = [question for question, _ in pairs]
+
+    def passage(number: int, words: int = WORDS) -> str:
+        begin = number * words % max(1, len(text) - words)
+        return " ".join(text[begin : begin + words])
+
+    def ask(turn: int, count: int, passages: int) -> Pairs:
+        """So many questions about so many passages."""
+        first = turn * count
+        return [(questions[first + j], passage(first + j % passages)) for j in range(count)]
+
+    cases: dict[tuple[str, str], Callable[[int], Pairs]] = {}
+    for words in LENGTHS:
+        cases["one question, by words of its passage", f"{words:,}"] = lambda i, words=words: [
+            (questions[i], passage(i, words))
+        ]
+    for n in TOGETHER:
+        row = "a question, by questions in a call, each with its passage", f"{n}"
+        cases[row] = lambda i, n=n: ask(i, n, n)
+    for n in ABOUT_ONE:
+        row = "a question, by questions about one passage in a call", f"{n}"
+        cases[row] = lambda i, n=n: ask(i, n, 1)
+    for n, call in enumerate(CALLS):
+        row = "one question, by calls about its passage", call
+        cases[row] = lambda i, n=n: [(questions[i + n], passage(i))]
+    return cases
 
 
 def render(report: dict[str, Any]) -> str:

@@ -79,23 +79,19 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         peaks = measure_peaks(Path(folder))
-        graphs = {"_passage_session": reader.passage, "_session": reader.network}
-        sessions = {
-            name: open_profiled(path, Path(folder, name)) for name, path in graphs.items() if path
-        }
-        reader.__dict__.update(sessions)  # in place of the cached ones
+        session = open_profiled(reader.network, Path(folder))
+        reader.__dict__["_session"] = session  # in place of the cached one
         list(predictor.answer_all(pairs))  # warm
         predictor.forget()
         watch(predicting, "tokenise", "words of texts")
         watch(predicting, "collate", "batches")
         watch(predicting, "top_spans", "spans")
         watch(reader, "_vectors", "vectors of words")
-        watch(reader, "encode", "network")
         watch(reader, "logits", "network")
         began = time.perf_counter()
         list(predictor.answer_all(pairs))
         total = time.perf_counter() - began
-        nodes = [node for each in sessions.values() for node in second_half(each)]
+        nodes = second_half(Path(session.end_profiling()))
     graph = seconds.pop("network") - seconds["vectors of words"]
     stages = {name: {"microseconds": spent * 1e6} for name, spent in seconds.items()}
     stages |= by_kind(nodes, graph * 1e6, peaks)
@@ -120,13 +116,13 @@ def main() -> None:
         options.output.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def open_profiled(path: Path, profile: Path) -> onnxruntime.InferenceSession:
+def open_profiled(path: Path, folder: Path) -> onnxruntime.InferenceSession:
     """A session of one thread like a reader's, that writes down how long each operation took."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.enable_profiling = True
-    options.profile_file_prefix = str(profile)
+    options.profile_file_prefix = str(folder / "profile")
     return onnxruntime.InferenceSession(
         path,
         options,
@@ -135,9 +131,9 @@ def open_profiled(path: Path, profile: Path) -> onnxruntime.InferenceSession:
     )
 
 
-def second_half(session: onnxruntime.InferenceSession) -> list[dict[str, Any]]:
+def second_half(profile: Path) -> list[dict[str, Any]]:
     """The operations of the second half of a session's runs."""
-    events = json.loads(Path(session.end_profiling()).read_text())
+    events = json.loads(profile.read_text())
     runs = [event["ts"] for event in events if event.get("name") == "model_run"]
     return [
         event

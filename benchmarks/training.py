@@ -8,7 +8,9 @@ Each configuration is trained by `fabir train` for a while, the first 20 seconds
 counted, and then stopped; all take part in every round. Prints a Markdown table of the medians, and
 how many times as fast as each the first one is; `--output` writes the same as JSON. Arguments that
 are not listed here change the configurations. Memory is the peak of all processes together, shared
-pages once (PSS), looked at every second.
+pages once (PSS), looked at every second. Below: the operations of the first one's products
+(multiplications and additions, forwards and backwards, padding included), and what share of this
+machine's fastest product in bfloat16 they are at its rate; on a GPU if there is one.
 """
 
 import argparse
@@ -23,14 +25,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from fabir import __version__
 from fabir.machine import processor
 from fabir.training.checkpoint import FILE, Progress, load_checkpoint
 from fabir.training.configuration import load_config
+from fabir.training.run import prepare
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 WARM_UP = 20.0  # seconds of steps
+COUNTED = 8  # batches whose operations are counted
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+SIZE = {"cuda": 8192, "cpu": 2048}[DEVICE]  # of the product that shows the peak
 
 
 def main() -> None:
@@ -58,19 +65,55 @@ def main() -> None:
         for name, found in runs.items()
     }
     machine = f"{processor()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    if DEVICE == "cuda":
+        machine += f", {torch.cuda.get_device_name()}"
+    name, row = next(iter(rows.items()))
+    work = operations(configs[name], changes, options)
+    highest = peak()
+    products = {
+        "millions a question": work / 1e6,
+        "billions/s": work * row["rate"] / 1e9,
+        "the machine's peak, billions/s": highest / 1e9,
+        "share of it": work * row["rate"] / highest,
+    }
     print(f"{machine}, fabir {__version__}; {options.rounds} rounds of {options.seconds:.0f} s")
     print(f"changes: {' '.join(changes) or 'none'}\n")
     print("| reader | batch | questions/s | the first is faster by | memory, MB |")
     print("|---|---|---|---|---|")
-    first = next(iter(rows.values()))["rate"]
-    for name, row in rows.items():
-        faster = first / row["rate"]
+    for other, its in rows.items():
+        faster = row["rate"] / its["rate"]
         print(
-            f"| {name} | {row['batch']} | {row['rate']:.1f} | {faster:.1f} | {row['memory']:.0f} |"
+            f"| {other} | {its['batch']} | {its['rate']:.1f} | {faster:.1f} | {its['memory']:.0f} |"
         )
+    print(f"\nproducts of {name}: " + ", ".join(f"{k} {v:.3g}" for k, v in products.items()))
     if options.output:
         report = {"machine": machine, "fabir": __version__, "changes": changes, "rows": rows}
+        report |= {"products": products}
         options.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def operations(config: Path, changes: list[str], options: argparse.Namespace) -> float:
+    """Of the products of a question, the mean over some batches. Torch does not count what is in
+    oneDNN's recurrent layers, BiDAF's."""
+    settings = load_config(config, changes)
+    ready = prepare(settings, [Path(options.train)], options.vectors, None, "skip")
+    batches = ready.examples.epoch(0, settings.training)[:COUNTED]
+    with FlopCounterMode(display=False) as counter:
+        for rows in batches:
+            logits = ready.reader.network.train()(ready.examples.batch(rows)[0].tensors())
+            torch.cat(logits).sum().backward()
+    return counter.get_total_flops() / sum(map(len, batches))
+
+
+def peak() -> float:
+    """Operations a second of the fastest of many products of matrices in bfloat16."""
+    x = torch.ones(SIZE, SIZE, dtype=torch.bfloat16, device=DEVICE)
+    times = []
+    for _ in range(30):
+        began = time.perf_counter()
+        (x @ x)[0, 0].item()  # waits for a GPU
+        times.append(time.perf_counter() - began)
+    return 2 * SIZE**3 / min(times)
 
 
 def measure(arguments: list[str], batch_size: int, seconds: float) -> dict[str, float]:

@@ -57,4 +57,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'fabir' has no attribute {name!r}")
-    return getattr(importlib.import_module(_WHERE[name]), name)
+    try:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        message = f"fabir.{name} needs torch: pip install 'fabir[train]'"
+        raise ModuleNotFoundError(message, name="torch") from error

@@ -32,7 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name not in _TRAINING:
             raise
-        missing = f"this needs {error.name}, which is not installed: pip install 'fabir[train]'"
+        extra = options.verb if options.verb in ("export", "augment") else "train"
+        missing = f"this needs {error.name}, which is not installed: pip install 'fabir[{extra}]'"
         sys.exit(_complain(options.verb, missing))
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()

@@ -65,7 +65,7 @@ class OnnxReader:
         forms: the file that computes vectors of word forms
         network: the file that computes logits from them
         no_answer_threshold: above this probability of no answer it gives none
-        further: the file that computes logits from what `network` makes of passages alone
+        further: of a graph that computes logits from what `network` makes of passages alone
     """
 
     vocabulary: Vocabulary
@@ -73,7 +73,7 @@ class OnnxReader:
     forms: Path
     network: Path
     no_answer_threshold: float = 1.0
-    further: Path | None = None
+    further: bytes | None = None
     _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
     batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
@@ -95,7 +95,8 @@ class OnnxReader:
                 f"{len(vocabulary.fixed)} words"
             )
         threshold = float(settings.get("no_answer_threshold", 1.0))
-        further = folder / FURTHER if (folder / FURTHER).exists() else None
+        path = folder / FURTHER
+        further = path.read_bytes() if path.exists() else None  # of this network, whatever comes
         reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold, further)
         _ = reader._session, reader._forms_session  # a damaged file is noticed now
         return reader
@@ -111,7 +112,8 @@ class OnnxReader:
         """Start and end logits of a batch, [batch, passage] float32 each; on one processor.
 
         An empty `memo` receives what was made of the passages alone, [passages, passage, dim] each,
-        if there is such a thing; with that in it, zeros at padding, nothing else of them is read.
+        if there is such a thing; with that in it, zeros at padding, vectors of their words are not
+        needed.
         """
         if memo:
             return tuple(_run(self._further_session, self._asked(batch) | memo))
@@ -169,28 +171,28 @@ class OnnxReader:
     @cached_property
     def _further_session(self) -> onnxruntime.InferenceSession:  # not before it is needed
         assert self.further
-        return _open(self.further)
+        return _open(self.further, f"{FURTHER} beside {self.network}")
 
     @cached_property
     def _forms_session(self) -> onnxruntime.InferenceSession:
         return _open(self.forms)
 
 
-def _open(path: Path) -> onnxruntime.InferenceSession:
+def _open(graph: Path | bytes, name: str = "") -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # operations are so small that threads would wait, not work
     options.log_severity_level = 3
     options.enable_cpu_mem_arena = False  # it would keep the largest of every length
     try:
         return onnxruntime.InferenceSession(
-            path,
+            graph,
             options,
             providers=["CPUExecutionProvider"],
             disabled_optimizers=DISABLED_OPTIMIZERS,
         )
     except Exception as error:  # ONNX Runtime's own errors have no common class
         reason = " ".join(str(error).split())
-        raise InputError(f"cannot read {path}: {reason}") from error
+        raise InputError(f"cannot read {name or graph}: {reason}") from error
 
 
 def _run(

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir import reader as reader_module
+from fabir.answer import passages
 from fabir.answer import predictor as module
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
@@ -44,6 +45,32 @@ def lively_reader() -> Reader:
 
 def lively_predictor(**options: int) -> Predictor:
     return Predictor(lively_reader(), **options)
+
+
+class Encoder:
+    """A reader that makes each passage word's row of it, and is content with no other."""
+
+    def __init__(self, reader: Any) -> None:
+        self.reader = reader
+        self.read: list[int] = []  # words of each passage that was not known
+        self.plain = 0  # batches of which nothing is to be remembered
+        self.batch_words = reader.batch_words
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.reader, name)
+
+    def logits(
+        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        rows = batch.words[batch.passage]
+        if memo:
+            np.testing.assert_array_equal(memo["rows"][..., 0], rows)
+        elif memo is None:
+            self.plain += 1
+        else:
+            self.read += (batch.passage > 0).sum(axis=1).tolist()
+            memo["rows"] = np.where(batch.passage > 0, rows, np.nan)[..., None]
+        return self.reader.logits(batch)
 
 
 @pytest.fixture(scope="module")
@@ -174,13 +201,15 @@ def test_several_threads_give_the_answers_of_one(
         list(threaded.answer_all([*pairs, (" ", "Rain falls.")]))
 
 
+@pytest.mark.parametrize("remembers", [False, True])
 def test_several_threads_may_ask_at_a_time(
-    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch, remembers: bool
 ) -> None:
     asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = [predictor.answer(*pair, 3) for pair in asked]
     monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
-    shared = lively_predictor()
+    monkeypatch.setattr(passages, "KEPT", 350)  # and passages come and go
+    shared = Predictor(cast(Any, Encoder(predictor.reader))) if remembers else lively_predictor()
 
     def ask(pair: tuple[str, str]) -> list[Answer]:
         return shared.answer(*pair, 3)
@@ -235,34 +264,12 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
         assert_alike(found, answers)
 
 
-class Encoder:
-    """A reader that makes each passage word's row of it, and is content with no other."""
-
-    def __init__(self, *, no_answer: bool = False) -> None:
-        self.reader = small_reader(no_answer=no_answer)
-        self.read: list[int] = []  # words of each passage that was not known
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.reader, name)
-
-    def logits(
-        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, ...]:
-        rows = batch.words[batch.passage]
-        if memo:
-            np.testing.assert_array_equal(memo["rows"][..., 0], rows)
-        elif memo is not None:
-            self.read += (batch.passage > 0).sum(axis=1).tolist()
-            memo["rows"] = np.where(batch.passage > 0, rows, np.nan)[..., None]
-        return self.reader.logits(batch)
-
-
 @pytest.mark.parametrize("no_answer", [False, True])
 def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) -> None:
-    encoder = Encoder(no_answer=no_answer)
+    encoder = Encoder(small_reader(no_answer=no_answer))
     predictor = Predictor(cast(Any, encoder), window=40, stride=30)
-    passages = [plain_text_of(length, seed=length) for length in (5, 100, 33, 16)]
-    asked = [(question, passage) for passage in passages for question, _ in PAIRS]
+    texts = [plain_text_of(length, seed=length) for length in (5, 100, 33, 16)]
+    asked = [(question, passage) for passage in texts for question, _ in PAIRS]
     expected = list(Predictor(encoder.reader, window=40, stride=30).read_all(asked, 2))
 
     def assert_read(chosen: range, *words: int) -> None:
@@ -284,17 +291,29 @@ def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) ->
     assert_read(every[:: len(PAIRS)], 5, 40, 40, 40, 33, 16)
 
 
+def test_what_is_known_does_not_depend_on_who_is_first_in_a_call() -> None:
+    encoder = Encoder(small_reader())
+    encoder.batch_words = 8
+    predictor = Predictor(cast(Any, encoder))
+    asked = [(question, "Rain falls.") for question, _ in PAIRS]
+    list(predictor.read_all(asked))
+    assert encoder.read == [3] * len(asked)  # each in a batch of its own
+    list(predictor.read_all(asked))
+    assert len(encoder.read) == len(asked)
+
+
 def test_no_more_passages_are_remembered_than_there_is_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "KEPT", 100)
-    encoder = Encoder()
+    monkeypatch.setattr(passages, "KEPT", 100)
+    encoder = Encoder(small_reader())
     predictor = Predictor(cast(Any, encoder))
     short = [plain_text_of(40, seed) for seed in range(3)]
 
-    def read(*passages: str) -> list[int]:
+    def read(*asked: str) -> list[int]:
         encoder.read.clear()
-        list(predictor.answer_all([("Who?", passage) for passage in passages]))
+        list(predictor.answer_all([("Who?", passage) for passage in asked]))
         return encoder.read
 
     assert read(short[0]) == [40]
@@ -304,10 +323,17 @@ def test_no_more_passages_are_remembered_than_there_is_room_for(
     assert read(short[2]) == [40]
     assert read(short[0]) == []
     assert read(short[1]) == [40]
+    assert not encoder.plain
     # What is too much to be remembered is read without.
     assert read(*short) == []
+    assert encoder.plain
     assert read(plain_text_of(101)) == []
     assert read(plain_text_of(101)) == []
+    assert encoder.plain == 3
+    # White space counts too.
+    assert read(short[0]) == [40]
+    assert read(" " * 10_000) == []
+    assert read(short[0]) == [40]
 
 
 def test_long_passages_have_the_best_answers_of_all_windows() -> None:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ import pytest
 import torch
 
 from fabir import onnx_reader
-from fabir.answer.predictor import Answer, Predictor, load_trained
+from fabir.answer.predictor import Predictor, Reading, load_trained
 from fabir.cli import main
 from fabir.data.batches import Batch, Steps, collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.export.graphs import quantise
-from fabir.export.onnx import _largest_difference, _met, export
+from fabir.export.onnx import _largest_difference, _met, _with_further, export
 from fabir.onnx_reader import OnnxReader
 from fabir.reader import Reader
 from fabir.readers.a3 import A3Config
@@ -96,16 +97,11 @@ def test_answers_are_those_of_the_reader_it_came_from(
     ],
 )
 def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_path: Path) -> None:
-    small_reader(name, config).save(tmp_path / "reader")
+    small_reader(name, config, no_answer=name == "fabir").save(tmp_path / "reader")
     report = export(tmp_path / "reader", tmp_path / "exported")
     assert report["largest_logit_difference"] < 1e-4
     assert (tmp_path / "exported" / "further.onnx").exists()
-    for further, first in zip(
-        _asked_twice(tmp_path / "exported"),
-        _asked_twice(tmp_path / "exported", forget=True),
-        strict=True,
-    ):
-        assert [(a.start, a.end) for a in further] == [(a.start, a.end) for a in first]
+    assert_further_questions_are_answered_alike(tmp_path / "exported")
 
 
 def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
@@ -152,29 +148,117 @@ def test_vectors_of_words_do_not_depend_on_what_was_read_before(
             assert (vectors(each, [text])[0] == expected[: len(text)]).all()
 
 
-def _asked_twice(folder: Path, *, forget: bool = False) -> list[list[Answer]]:
-    """Answers to every question about a passage after another one about it."""
-    predictor = Predictor.load(folder)
-    answers = []
-    for question, passage in PAIRS:
-        predictor.answer("What?", passage)
-        if forget:
+def assert_further_questions_are_answered_alike(folder: Path) -> None:
+    """Alone and together, in windows too; passages of different lengths share batches."""
+    for options in ({}, {"window": 8, "stride": 6, "max_words": 3}):
+        predictor = Predictor.load(folder, **options)
+        expected = []
+        for pair in PAIRS:
             predictor.forget()
-        answers.append(predictor.answer(question, passage, top_k=3))
-    return answers
+            expected += predictor.read_all([pair], 3)
+        for found in (
+            [next(predictor.read_all([pair], 3)) for pair in PAIRS],
+            list(predictor.read_all(PAIRS, 3)),
+        ):
+            assert [_spans(reading) for reading in found] == [_spans(each) for each in expected]
+            chances = [reading.no_answer for reading in expected]
+            assert [reading.no_answer for reading in found] == pytest.approx(chances, rel=1e-3)
 
 
-def test_a_further_question_is_answered_from_what_is_known_of_its_passage(
+def _spans(reading: Reading) -> list[tuple[int, int]]:
+    return [(answer.start, answer.end) for answer in reading.answers]
+
+
+def test_a_further_question_does_not_read_its_passage(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = _asked_twice(folders[1], forget=True)
+    assert_further_questions_are_answered_alike(folders[1])
     reads = []
     inputs = OnnxReader.inputs
     monkeypatch.setattr(OnnxReader, "inputs", lambda *given: reads.append(1) or inputs(*given))
-    for found, answers in zip(_asked_twice(folders[1]), expected, strict=True):
-        assert [(a.start, a.end) for a in found] == [(a.start, a.end) for a in answers]
-        assert [a.score for a in found] == pytest.approx([a.score for a in answers], rel=1e-4)
-    assert len(reads) == len({passage for _, passage in PAIRS})
+    predictor = Predictor.load(folders[1])
+    for pair in PAIRS:
+        predictor.answer(*pair)
+    assert len(reads) == len({passage for _, passage in PAIRS}) < len(PAIRS)
+
+
+def test_without_its_graph_for_further_questions_a_reader_answers_too(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(folders[1], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "further.onnx").unlink()
+    assert_further_questions_are_answered_alike(tmp_path)
+    (tmp_path / "further.onnx").write_bytes(b"no graph")
+    predictor = Predictor.load(tmp_path)
+    assert predictor.answer(*PAIRS[0])
+    with pytest.raises(InputError, match=r"cannot read further\.onnx"):
+        predictor.answer(*PAIRS[0])
+
+
+def test_a_reader_in_use_does_not_notice_that_its_folder_is_gone(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "reader"
+    shutil.copytree(folders[1], folder)
+    predictor = Predictor.load(folder)
+    shutil.rmtree(folder)
+    (first,) = predictor.answer(*PAIRS[0])
+    (again,) = predictor.answer(*PAIRS[0])
+    assert (again.start, again.end) == (first.start, first.end)
+
+
+@pytest.mark.parametrize("kind", ["by words", "none", "between words", "words of passages again"])
+def test_a_graph_for_further_questions_is_made_where_it_can_be(
+    folders: tuple[Path, Path], tmp_path: Path, kind: str
+) -> None:
+    """A passage's words plus what was asked, in several orders."""
+
+    def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
+        return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
+
+    def values(names: dict[str, str], of: int) -> list[Any]:
+        return [
+            onnx.helper.make_tensor_value_info(name, of, sizes.split())
+            for name, sizes in names.items()
+        ]
+
+    summed = "between" if kind == "between words" else "words_of"
+    nodes = [
+        node("Gather", "vectors passage", "words_of"),
+        node("Transpose", "words_of", "turned", perm=[0, 2, 1]),
+        node("MatMul", "words_of turned", "between"),
+        node("Gather", f"{summed} passage_of", "theirs"),
+        node("Gather", "vectors question", "asked"),
+        node("ReduceSum", "asked one", "sum_asked", keepdims=1),
+        node("ReduceSum", "theirs two", "sum_theirs", keepdims=0),
+        node("ReduceSum", "sum_asked two", "all_asked", keepdims=0),
+        node("Add", "sum_theirs all_asked", "start"),
+        node("Gather", "passage passage_of", "again"),
+        node("Gather", "vectors again", "vectors_again"),
+        node("ReduceSum", "vectors_again two", "end", keepdims=0),
+    ]
+    if kind == "none":
+        nodes[3] = node("Gather", "vectors again", "theirs")
+        nodes.insert(0, nodes.pop(9))
+    if kind in ("by words", "between words"):
+        nodes[9:] = [node("Neg", "start", "end")]
+    whole, long = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+    graph = onnx.helper.make_graph(
+        nodes,
+        "network",
+        values({"vectors": "forms dim"}, whole)
+        + values({"passage": "passages length", "question": "questions asked"}, long)
+        + values({"passage_of": "questions"}, long),
+        values({"start": "questions length", "end": "questions length"}, whole),
+        [onnx.helper.make_tensor(n, long, [1], [i]) for i, n in enumerate(("one", "two"), 1)],
+    )
+    opset = [onnx.helper.make_opsetid("", 20)]
+    (tmp_path / "network.onnx").write_bytes(
+        onnx.helper.make_model(graph, opset_imports=opset, ir_version=10).SerializeToString()
+    )
+    reader = replace(OnnxReader.load(folders[1]), network=tmp_path / "network.onnx", further=None)
+    made = [path.name for path in _with_further(reader)]
+    assert made == ["further.onnx"] * (kind == "by words") + ["network.onnx"]
 
 
 def test_graphs_say_nothing_of_who_made_them(folders: tuple[Path, Path]) -> None:
@@ -245,8 +329,7 @@ def test_the_command_writes_8_bits_with_ranges_of_real_texts(
         for folder, kind in ((folders[1], onnx.TensorProto.FLOAT), (output, onnx.TensorProto.INT8))
     )
     assert integers > 0.5 * linear
-    for further, first in zip(_asked_twice(output), _asked_twice(output, forget=True), strict=True):
-        assert further == first
+    assert_further_questions_are_answered_alike(output)
 
 
 def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:

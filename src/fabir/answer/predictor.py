@@ -1,9 +1,9 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fabir.allocation import prepare_to_answer
+from fabir.answer.passages import KEPT, Part, Passages, count_words, recall, remember
 from fabir.answer.spans import top_spans
-from fabir.answer.windows import Candidates, select_distinct, windows
+from fabir.answer.windows import Candidates, select_distinct
 from fabir.data.batches import Batch, Steps, collate, round_up
 from fabir.errors import InputError
 from fabir.folder import NETWORK, find_reader, read_settings
@@ -23,7 +24,6 @@ from fabir.text.vocabulary import Forms, Vocabulary
 
 MOST_FORMS = 500_000  # spellings remembered between calls
 CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
-KEPT = 1 << 16  # words of passages that are remembered between calls, with what was made of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,61 +56,17 @@ class Reading:
         return self.answers if self.no_answer <= threshold else []
 
 
-@dataclass(slots=True, eq=False)
-class _Part:
-    """Words of a passage that are read at once. Equal to nothing but itself: questions share it."""
-
-    words: list[str]
-    starts: np.ndarray  # character offsets
-    ends: np.ndarray
-    # What the reader made of it without a question, [words, dim] each; nothing yet, or ever.
-    encoded: dict[str, np.ndarray] = field(default_factory=dict)
-
-
-def _count(parts: Iterable[_Part]) -> int:
-    """Their words, those in several as often."""
-    return sum(len(part.words) for part in parts)
-
-
 class _Window(NamedTuple):
     """A part of a passage, asked one question."""
 
     pair: int
     question: list[str]
-    part: _Part
+    part: Part
 
 
-def _parts(batch: Iterable[_Window]) -> list[_Part]:
-    """Those that questions of a batch are about, each once."""
+def _distinct(batch: Iterable[_Window]) -> list[Part]:
+    """The parts that questions of a batch are about, each once."""
     return list(dict.fromkeys(window.part for window in batch))
-
-
-class _Passages:
-    """Passages asked about lately and their parts: the last, and others of `KEPT` words in all."""
-
-    def __init__(self, split: Callable[[str], list[_Part]]) -> None:
-        self._split = split
-        self._parts: OrderedDict[str, list[_Part]] = OrderedDict()
-        self._words = 0
-        self._lock = Lock()
-
-    def __call__(self, passage: str) -> list[_Part]:
-        with self._lock:
-            if passage in self._parts:
-                self._parts.move_to_end(passage)
-                return self._parts[passage]
-        parts = self._split(passage)
-        with self._lock:
-            self._words += _count(parts) - _count(self._parts.pop(passage, []))
-            self._parts[passage] = parts
-            while self._words > KEPT and len(self._parts) > 1:
-                self._words -= _count(self._parts.popitem(last=False)[1])
-        return parts
-
-    def clear(self) -> None:
-        with self._lock:
-            self._parts.clear()
-            self._words = 0
 
 
 class _Found(NamedTuple):
@@ -150,12 +106,14 @@ def load_trained(folder: Path) -> Trained:
         from fabir.onnx_reader import OnnxReader
 
         return OnnxReader.load(folder)
-    read_settings(folder)
+    read_settings(folder)  # of anything else there is more to say than that torch is missing
     try:
         from fabir.reader import Reader
     except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
         raise InputError(
-            f"{folder} was not exported, so it takes {error.name} to read it: "
+            f"{folder} was not exported, so it takes torch to read it: "
             "pip install 'fabir[train]', or `fabir export` it where that is installed"
         ) from error
     return Reader.load(folder)
@@ -176,13 +134,12 @@ class Predictor:
     ) -> None:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
-        windows(0, window, stride)  # checks both
+        self._passages = Passages(window, stride)
         prepare_to_answer()
         self.reader = reader
         self.window, self.stride, self.max_words = window, stride, max_words
         self._forms = Forms(reader.vocabulary)
         self._forming = Lock()
-        self._parts = _Passages(self._split)
         self._parallel = reader.parallel
         self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
 
@@ -217,8 +174,9 @@ class Predictor:
     ) -> Iterator[list[Answer]]:
         """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
 
-        Questions about one passage that follow each other share what can be shared of reading it;
-        so do those of the next calls, if it was among few.
+        Questions about one passage that follow each other share what can be shared of reading it.
+        An exported reader shares it with later calls too, as long as passages of 65,536 words in
+        all were not asked about since.
         """
         threshold = self.reader.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
@@ -250,53 +208,48 @@ class Predictor:
             yield _merge(passage, results, top_k)
 
     def forget(self) -> None:
-        """Give back the memory of texts seen so far; answers do not change by that."""
+        """Give back the memory of texts seen so far; nothing but last digits changes by that."""
         with self._forming:
             self._forms = Forms(self.reader.vocabulary)
-        self._parts.clear()
+        self._passages.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[_Window]:
         asked = tokenise(question).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
-        for part in self._parts(passage):
+        for part in self._passages(passage):
             yield _Window(number, asked, part)
 
-    def _split(self, passage: str) -> list[_Part]:
-        """A passage's overlapping windows."""
-        tokens = tokenise(passage)
-        starts, ends = np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
-        return [
-            _Part(tokens.words[begin:end], starts[begin:end], ends[begin:end])
-            for begin, end in windows(len(tokens.words), self.window, self.stride)
-        ]
-
     def _read(self, chunk: list[_Window], top_k: int) -> list[_Found]:
-        """Batches of similar length, within a budget of padded words; results in order."""
-        longest: dict[_Part, int] = {}  # question about each part: it pads those read with it
+        """Batches of similar length, within a budget of padded words; results in order.
+
+        Passages that are known have batches of their own, so that these need not read them.
+        """
+        longest: dict[Part, int] = {}  # question about each part: it pads those read with it
         for window in chunk:
             longest[window.part] = max(longest.get(window.part, 0), len(window.question))
+        keep = count_words(longest) <= KEPT
+        known = {part for part in longest if keep and part.encoded}
 
-        keep = _count(longest) <= KEPT
-
-        def place(i: int) -> tuple[bool, int, int]:
+        def key(i: int) -> tuple[bool, int, int]:
             part = chunk[i].part
             length = round_up(len(part.words), self.reader.steps.passage)
-            return keep and bool(part.encoded), -length, longest[part]
+            return part in known, -length, longest[part]
 
-        order = sorted(range(len(chunk)), key=place)  # questions about a part stay together
-        words = -sum(place(i)[1] for i in order)
+        order = sorted(range(len(chunk)), key=key)  # questions about a part stay together
+        words = -sum(key(i)[1] for i in order)
         most = min(self.reader.batch_words, -(-words // self._parallel))  # a batch for each thread
-        parts: list[list[int]] = []
-        for _, known in groupby(order, key=lambda i: place(i)[0]):
-            left = list(known)
+        rows: list[list[int]] = []
+        for _, group in groupby(order, key=lambda i: key(i)[0]):
+            left = list(group)
             while left:
-                size = max(1, most // -place(left[0])[1])
-                parts.append(left[:size])
+                size = max(1, most // -key(left[0])[1])
+                rows.append(left[:size])
                 left = left[size:]
-        batches = [[chunk[i] for i in part] for part in parts]
-        found = self._read_batches(batches, partial(self._read_batch, top_k=top_k, keep=keep))
-        results = dict(zip(chain(*parts), chain(*found), strict=True))
+        batches = [[chunk[i] for i in chosen] for chosen in rows]
+        read = partial(self._read_batch, top_k=top_k, keep=keep, known=known)
+        found = chain(*self._read_batches(batches, read))
+        results = dict(zip(chain(*rows), found, strict=True))
         return [results[i] for i in range(len(chunk))]
 
     def _read_batches(
@@ -317,7 +270,7 @@ class Predictor:
         yield from (future.result() for future in running)
 
     def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
-        rows = {part: row for row, part in enumerate(_parts(batch))}
+        rows = {part: row for row, part in enumerate(_distinct(batch))}
         passage_of = [rows[window.part] for window in batch]
         with self._forming:
             if len(self._forms) > MOST_FORMS:
@@ -328,12 +281,22 @@ class Predictor:
             return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
     def _read_batch(
-        self, batch: list[_Window], arrays: Batch[np.ndarray], *, top_k: int, keep: bool
+        self,
+        batch: list[_Window],
+        arrays: Batch[np.ndarray],
+        *,
+        top_k: int,
+        keep: bool,
+        known: set[Part],
     ) -> list[_Found]:
-        memo = self._recall(batch, arrays) if keep else None
+        """`known` are parts that were read before this chunk: all of the batch, or none. What is
+        made of others is kept for the next, if they are few (`keep`)."""
+        parts = _distinct(batch)
+        again = parts[0] in known
+        memo = recall(parts, arrays) if again else {} if keep else None
         logits = self.reader.logits(arrays, memo)
-        if memo:
-            self._remember(batch, memo)
+        if memo and not again:
+            remember(parts, arrays, memo)
         first = len(self._forms.before)  # before it is the place that stands for no answer
         start, end = (side[:, first:] for side in logits)
         wanted = min(self._spans_for(top_k), start.shape[1] * self.max_words)
@@ -349,25 +312,6 @@ class Predictor:
             scores = score[real].astype(np.float64)
             found.append(_Found(Candidates(starts, ends, scores), *mass))
         return found
-
-    def _recall(self, batch: list[_Window], arrays: Batch[np.ndarray]) -> dict[str, np.ndarray]:
-        """What was made of the passages of a batch before; nothing if that is not known of all."""
-        parts = _parts(batch)
-        if not all(part.encoded for part in parts):
-            return {}
-        memo = {}
-        for name, like in parts[0].encoded.items():
-            rows = np.zeros((*arrays.passage.shape, like.shape[1]), like.dtype)
-            for place, part in zip(rows, parts, strict=True):
-                place[: len(part.encoded[name])] = part.encoded[name]
-            memo[name] = rows
-        return memo
-
-    def _remember(self, batch: list[_Window], memo: dict[str, np.ndarray]) -> None:
-        for row, part in enumerate(_parts(batch)):
-            if not part.encoded:
-                length = len(self._forms.before) + len(part.words)
-                part.encoded = {name: rows[row, :length].copy() for name, rows in memo.items()}
 
     def _spans_for(self, top_k: int) -> int:
         """How many of a window's spans surely hold its share of the answers.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
-_PASSAGE, _ALONE = {"vectors", "passage"}, {"words", "vectors", "passage"}  # inputs; see `split`
+# The inputs that something made of a passage alone is made of, at least and at most.
+_LEAST, _MOST = {"vectors", "passage"}, {"words", "vectors", "passage"}
 
 
 @contextmanager
@@ -116,9 +117,9 @@ def split(graph: Path, network: Path, further: Path) -> bool:
     for node in model.graph.node:
         origins = [made_of.get(name, set()) for name in node.input]
         made_of |= dict.fromkeys(node.output, set().union(*origins))
-        if not made_of[node.output[0]] <= _ALONE:
+        if not made_of[node.output[0]] <= _MOST:
             for name, origin in zip(node.input, origins, strict=True):
-                if _PASSAGE <= origin <= _ALONE and name not in alone:
+                if _LEAST <= origin <= _MOST and name not in alone:
                     alone.append(name)
     if not alone:
         return False

@@ -31,6 +31,7 @@ _CALIBRATION = 300  # questions, at most, whose texts give the ranges
 # Numbers of a constant that is computed from others, and of these, at most: only what is constant
 # can be in 8 bits.
 _FOLDED = 1 << 24
+_ALIKE = 0.01  # how far logits of a further question may be from those of a first one
 _FILES = SETTINGS, VOCABULARY, WORDS, FORMS, FURTHER, NETWORK
 # The inputs of both graphs, and which of their sizes differ from batch to batch.
 _FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
@@ -72,22 +73,24 @@ def export(
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
     with tempfile.TemporaryDirectory() as made:
-        forms, network = Path(made) / FORMS, Path(made) / NETWORK
+        forms, network = Path(made, FORMS), Path(made, NETWORK)
         _write_graphs(reader, forms, network)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
         exported = OnnxReader(reader.vocabulary, arrays, forms, network)
         if quantise:
             graphs.quantise(network, _met(exported, calibrate))
-        exported = _with_further(exported)
+            exported = replace(exported)  # which opens the file anew
         difference = _largest_difference(reader, exported)
+        files = forms, *_with_further(exported)
+        # A folder with NETWORK is read without torch: it is the first to go, the last to come.
+        (output / NETWORK).unlink(missing_ok=True)
+        (output / FURTHER).unlink(missing_ok=True)
         write_tensors(output / WORDS, words)
-        (output / FURTHER).unlink(missing_ok=True)  # of another graph
         if output.resolve() != source.resolve():
             (output / WEIGHTS).unlink(missing_ok=True)  # of another reader
             for name in (SETTINGS, VOCABULARY):
                 _copy(source / name, output)
-        # A folder with NETWORK is read without torch, so that takes its name last.
-        for path in filter(None, (exported.forms, exported.further, exported.network)):
+        for path in files:
             _copy(path, output)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
@@ -104,20 +107,32 @@ def _copy(path: Path, folder: Path) -> None:
         shutil.copyfile(path, temporary)
 
 
-def _with_further(whole: OnnxReader) -> OnnxReader:
-    """The same reader with a graph for further questions about a passage; without, if nothing is
-    made of passages alone, or not as a row for each word, or if the rest takes their words too."""
-    folder = whole.network.parent / FURTHER
+def _with_further(exported: OnnxReader) -> list[Path]:
+    """The files of its network, the last one `NETWORK`: with a graph for further questions about a
+    passage, if there is something that is made of passages alone, as a row for each word, and if
+    the rest does well with that."""
+    folder = exported.network.parent / "both"
     folder.mkdir()
-    both = replace(whole, network=folder / NETWORK, further=folder / FURTHER)
-    if not graphs.split(whole.network, both.network, folder / FURTHER):
-        return replace(whole)
-    batch = _probe(whole.vocabulary, 3, 2, 47, 23)
-    memo: dict[str, np.ndarray] = {}
-    both.logits(batch, memo)
-    if any(rows.ndim != 3 or rows.shape[:2] != batch.passage.shape for rows in memo.values()):
-        return replace(whole)
-    return replace(whole) if np.isnan(both.logits(batch, memo)).any() else both
+    network, further = folder / NETWORK, folder / FURTHER
+    if not graphs.split(exported.network, network, further):
+        return [exported.network]
+    both = replace(exported, network=network, further=further.read_bytes())
+    dims = set()
+    for passages, length in ((2, 47), (3, 31)):
+        batch = _probe(exported.vocabulary, 4, passages, length, 23)
+        memo: dict[str, np.ndarray] = {}
+        try:
+            first = both.logits(batch, memo)
+            for rows in memo.values():
+                rows[batch.passage == 0] = 0
+            change = np.subtract(both.logits(batch, memo), first)
+        except Exception:  # rows of another shape; ONNX Runtime's own errors have no common class
+            return [exported.network]
+        dims.add(tuple(rows.shape[2:] for rows in memo.values()))
+        change = change[:, batch.passage[batch.passage_of] > 0]
+        if len(dims) > 1 or not (np.abs(change) < _ALIKE).all():  # nor if it is no number
+            return [exported.network]
+    return [further, network]
 
 
 def _write_graphs(reader: Reader, forms: Path, network: Path) -> None:
