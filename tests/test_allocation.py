@@ -32,7 +32,7 @@ def test_kernels_are_bounded_and_memory_is_kept_once(calls: list[tuple[int, int]
     prepare_to_answer()
     prepare_to_answer()
     assert {os.environ[name] for name in NAMES} == {"96"}
-    assert calls == [(-1, 32 << 20), (-3, 4 << 20)]
+    assert calls == [(-1, 64 << 20), (-3, 16 << 20)]
 
 
 def test_the_environment_stays(
@@ -42,7 +42,7 @@ def test_the_environment_stays(
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1000000")
     prepare_to_answer()
     assert os.environ["LRU_CACHE_CAPACITY"] == "7"
-    assert calls == [(-3, 4 << 20)]
+    assert calls == [(-3, 16 << 20)]
 
 
 @pytest.mark.parametrize("error", [AttributeError, OSError, TypeError])

@@ -9,7 +9,7 @@ from functools import cache
 # each with torch's own cache. Batches to answer come sorted by length, so few are in use at a time.
 _FEW_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "96", "LRU_CACHE_CAPACITY": "96"}
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_KEPT, _MAPPED = 32 << 20, 4 << 20  # bytes free at the top of the heap; of pieces outside of it
+_KEPT, _MAPPED = 64 << 20, 16 << 20  # bytes free at the top of the heap; of pieces outside of it
 
 # For processes that train, set before they begin; large pages can only be asked for then. The last
 # two make a gigabyte less for two processes.
