@@ -1,11 +1,10 @@
 """Questions and passages in, answers out: the one way from text through a reader back to text."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -23,7 +22,7 @@ from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms, Vocabulary
 
 MOST_FORMS = 500_000  # spellings remembered between calls
-CHUNK = 4096  # windows that are sorted by length together: a length has its own kernels
+CHUNK = 2048  # windows that are sorted by length together: a length has its own kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +196,12 @@ class Predictor:
                 yield from self._windows(number, question, passage)
 
         stream = all_windows()
-        while chunk := list(islice(stream, CHUNK)):
-            for window, result in zip(chunk, self._read(chunk, top_k), strict=True):
+        chunks = iter(lambda: list(islice(stream, CHUNK)), [])
+        started = ((chunk, self._read(chunk, top_k)) for chunk in chunks)
+        end: tuple[list[_Window], Iterator[_Found]] = [], iter(())
+        # While a chunk is read the next one is made, and then the answers of this one.
+        for (chunk, results), _ in pairwise(chain(started, [end])):
+            for window, result in zip(chunk, results, strict=True):
                 found[window.pair - first].append(result)
             done = chunk[-1].pair - first  # this one may have more windows to come
             for _ in range(done):
@@ -220,15 +223,16 @@ class Predictor:
         for part in self._passages(passage):
             yield _Window(number, asked, part)
 
-    def _read(self, chunk: list[_Window], top_k: int) -> list[_Found]:
+    def _read(self, chunk: list[_Window], top_k: int) -> Iterator[_Found]:
         """Batches of similar length, within a budget of padded words; results in order.
 
-        Passages that are known have batches of their own, so that these need not read them.
+        Several batches are read at a time from now on, a thread each, which beats several threads
+        on each batch. Passages that are known have batches of their own, which need not read them.
         """
         longest: dict[Part, int] = {}  # question about each part: it pads those read with it
         for window in chunk:
             longest[window.part] = max(longest.get(window.part, 0), len(window.question))
-        keep = count_words(longest) <= KEPT
+        keep = len(chunk) < CHUNK and count_words(longest) <= KEPT
         known = {part for part in longest if keep and part.encoded}
 
         def key(i: int) -> tuple[bool, int, int]:
@@ -248,26 +252,8 @@ class Predictor:
                 left = left[size:]
         batches = [[chunk[i] for i in chosen] for chosen in rows]
         read = partial(self._read_batch, top_k=top_k, keep=keep, known=known)
-        found = chain(*self._read_batches(batches, read))
-        results = dict(zip(chain(*rows), found, strict=True))
-        return [results[i] for i in range(len(chunk))]
-
-    def _read_batches(
-        self,
-        batches: list[list[_Window]],
-        read: Callable[..., list[_Found]],
-    ) -> Iterator[list[_Found]]:
-        """Several batches at a time, a thread each, beat several threads on each batch."""
-        if not self._pool or len(batches) == 1:
-            yield from map(read, batches, map(self._collate, batches))
-            return
-        running: deque[Future[list[_Found]]] = deque()
-        for batch in batches:
-            arrays = self._collate(batch)
-            running.append(self._pool.submit(read, batch, arrays))
-            if len(running) > 2 * self._parallel:  # no more tensors than are soon needed
-                yield running.popleft().result()
-        yield from (future.result() for future in running)
+        run = self._pool.map if self._pool and len(batches) > 1 else map
+        return _in_order(rows, run(read, batches))
 
     def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
         rows = {part: row for row, part in enumerate(_distinct(batch))}
@@ -283,7 +269,6 @@ class Predictor:
     def _read_batch(
         self,
         batch: list[_Window],
-        arrays: Batch[np.ndarray],
         *,
         top_k: int,
         keep: bool,
@@ -291,7 +276,7 @@ class Predictor:
     ) -> list[_Found]:
         """`known` are parts that were read before this chunk: all of the batch, or none. What is
         made of others is kept for the next, if they are few (`keep`)."""
-        parts = _distinct(batch)
+        arrays, parts = self._collate(batch), _distinct(batch)
         again = parts[0] in known
         memo = recall(parts, arrays) if again else {} if keep else None
         logits = self.reader.logits(arrays, memo)
@@ -321,6 +306,12 @@ class Predictor:
         """
         n = self.max_words
         return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
+
+
+def _in_order(rows: list[list[int]], found: Iterable[list[_Found]]) -> Iterator[_Found]:
+    """What batches found, by the numbers of their rows."""
+    results = dict(zip(chain(*rows), chain.from_iterable(found), strict=True))
+    yield from map(results.__getitem__, range(len(results)))
 
 
 def _merge(passage: str, windows_found: list[_Found], top_k: int) -> Reading:
