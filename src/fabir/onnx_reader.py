@@ -3,6 +3,7 @@
 `fabir.export.onnx` writes its folder.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -95,10 +96,10 @@ class OnnxReader:
                 f"{len(vocabulary.fixed)} words"
             )
         threshold = float(settings.get("no_answer_threshold", 1.0))
-        path = folder / FURTHER
-        further = path.read_bytes() if path.exists() else None  # of this network, whatever comes
-        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold, further)
+        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold)
         _ = reader._session, reader._forms_session  # a damaged file is noticed now
+        if (path := folder / FURTHER).exists():
+            reader.further = _read_further(path, reader._session)
         return reader
 
     @property
@@ -171,14 +172,14 @@ class OnnxReader:
     @cached_property
     def _further_session(self) -> onnxruntime.InferenceSession:  # not before it is needed
         assert self.further
-        return _open(self.further, f"{FURTHER} beside {self.network}")
+        return _open(self.further)
 
     @cached_property
     def _forms_session(self) -> onnxruntime.InferenceSession:
         return _open(self.forms)
 
 
-def _open(graph: Path | bytes, name: str = "") -> onnxruntime.InferenceSession:
+def _open(graph: Path | bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # operations are so small that threads would wait, not work
     options.log_severity_level = 3
@@ -192,7 +193,7 @@ def _open(graph: Path | bytes, name: str = "") -> onnxruntime.InferenceSession:
         )
     except Exception as error:  # ONNX Runtime's own errors have no common class
         reason = " ".join(str(error).split())
-        raise InputError(f"cannot read {name or graph}: {reason}") from error
+        raise InputError(f"cannot read {graph}: {reason}") from error
 
 
 def _run(
@@ -203,6 +204,21 @@ def _run(
     """The outputs, all if none are named, from those of the arrays that are inputs."""
     inputs = {each.name: arrays[each.name] for each in session.get_inputs()}
     return [np.asarray(array) for array in session.run(outputs, inputs)]
+
+
+def _read_further(path: Path, network: onnxruntime.InferenceSession) -> bytes:
+    """The file that belongs to a network, which knows its digest."""
+    try:
+        found = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    known = network.get_modelmeta().custom_metadata_map.get(FURTHER)
+    if hashlib.sha256(found).hexdigest() != known:
+        raise InputError(
+            f"{path} is damaged, or of another network than {NETWORK} beside it: export the reader "
+            "again, or remove the file"
+        )
+    return found
 
 
 def _processors() -> int:

@@ -1,6 +1,7 @@
 """What is done to a graph once it is written: linear maps in 8 bits, and a graph for further
 questions about a passage. Knows ONNX, no reader."""
 
+import hashlib
 import logging
 import tempfile
 from collections import Counter
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from fabir.folder import FURTHER
 
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
 # The inputs that something made of a passage alone is made of, at least and at most.
@@ -133,5 +136,8 @@ def split(graph: Path, network: Path, further: Path) -> bool:
     onnx.save(Extractor(model).extract_model([*inputs, *alone], outputs), further)
     del model.graph.value_info[:]
     model.graph.output.extend(encodings)
+    # So that a file that is damaged, or of another network, is noticed.
+    digest = hashlib.sha256(further.read_bytes()).hexdigest()
+    onnx.helper.set_model_props(model, {FURTHER: digest})
     onnx.save(model, network)
     return True
