@@ -87,8 +87,13 @@ def main() -> None:
         )
     print(f"\nproducts of {name}: " + ", ".join(f"{k} {v:.3g}" for k, v in products.items()))
     if options.output:
-        report = {"machine": machine, "fabir": __version__, "changes": changes, "rows": rows}
-        report |= {"products": products}
+        report = {
+            "machine": machine,
+            "fabir": __version__,
+            "changes": changes,
+            "rows": rows,
+            "products": products,
+        }
         options.output.write_text(json.dumps(report, indent=1) + "\n")
 
 

@@ -63,11 +63,6 @@ class _Window(NamedTuple):
     part: Part
 
 
-def _distinct(batch: Iterable[_Window]) -> list[Part]:
-    """The parts that questions of a batch are about, each once."""
-    return list(dict.fromkeys(window.part for window in batch))
-
-
 class _Found(NamedTuple):
     """What a window's logits say: candidates, the mass of all starts and of all ends, and the
     start and end logit of no answer."""
@@ -235,19 +230,18 @@ class Predictor:
         keep = len(chunk) < CHUNK and count_words(longest) <= KEPT
         known = {part for part in longest if keep and part.encoded}
 
-        def key(i: int) -> tuple[bool, int, int]:
-            part = chunk[i].part
-            length = round_up(len(part.words), self.reader.steps.passage)
-            return part in known, -length, longest[part]
-
-        order = sorted(range(len(chunk)), key=key)  # questions about a part stay together
-        words = -sum(key(i)[1] for i in order)
+        step = self.reader.steps.passage
+        lengths = {part: round_up(len(part.words), step) for part in longest}
+        keys = {part: (part in known, -lengths[part], longest[part]) for part in longest}
+        # Questions about a part stay together.
+        order = sorted(range(len(chunk)), key=lambda i: keys[chunk[i].part])
+        words = sum(lengths[window.part] for window in chunk)
         most = min(self.reader.batch_words, -(-words // self._parallel))  # a batch for each thread
         rows: list[list[int]] = []
-        for _, group in groupby(order, key=lambda i: key(i)[0]):
+        for _, group in groupby(order, key=lambda i: chunk[i].part in known):
             left = list(group)
             while left:
-                size = max(1, most // -key(left[0])[1])
+                size = max(1, most // lengths[chunk[left[0]].part])
                 rows.append(left[:size])
                 left = left[size:]
         batches = [[chunk[i] for i in chosen] for chosen in rows]
@@ -255,14 +249,14 @@ class Predictor:
         run = self._pool.map if self._pool and len(batches) > 1 else map
         return _in_order(rows, run(read, batches))
 
-    def _collate(self, batch: list[_Window]) -> Batch[np.ndarray]:
-        rows = {part: row for row, part in enumerate(_distinct(batch))}
+    def _collate(self, batch: list[_Window], parts: list[Part]) -> Batch[np.ndarray]:
+        rows = {part: row for row, part in enumerate(parts)}
         passage_of = [rows[window.part] for window in batch]
         with self._forming:
             if len(self._forms) > MOST_FORMS:
                 self._forms = Forms(self.reader.vocabulary)
             number = self._forms.number
-            passages = [number(part.words) for part in rows]
+            passages = [number(part.words) for part in parts]
             questions = [number(window.question) for window in batch]
             return collate(self._forms, passages, questions, passage_of, self.reader.steps)
 
@@ -276,7 +270,8 @@ class Predictor:
     ) -> list[_Found]:
         """`known` are parts that were read before this chunk: all of the batch, or none. What is
         made of others is kept for the next, if they are few (`keep`)."""
-        arrays, parts = self._collate(batch), _distinct(batch)
+        parts = list(dict.fromkeys(window.part for window in batch))
+        arrays = self._collate(batch, parts)
         again = parts[0] in known
         memo = recall(parts, arrays) if again else {} if keep else None
         logits = self.reader.logits(arrays, memo)
