@@ -23,17 +23,17 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def attention(width: int, *, depthwise: bool = False, heads: int = HEADS) -> AttentionWeights:
-    layer = AttentionWeights(DIM, heads, width=width, depthwise=depthwise)
+def attention(width: int, *, heads: int = HEADS) -> AttentionWeights:
+    layer = AttentionWeights(DIM, heads, width=width)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
 
 
 def cross_attention(
-    width: int, over: str, *, capped: bool = False, depthwise: bool = False, heads: int = HEADS
+    width: int, over: str, *, capped: bool = False, heads: int = HEADS
 ) -> CrossAttention:
-    layer = CrossAttention(DIM, heads, width=width, over=over, capped=capped, depthwise=depthwise)
+    layer = CrossAttention(DIM, heads, width=width, over=over, capped=capped)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
@@ -89,12 +89,12 @@ def gradients(result: Tensor, inputs: Iterable[Tensor]) -> tuple[Tensor | None, 
 
 
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
-@pytest.mark.parametrize(("heads", "depthwise"), [(HEADS, False), (HEADS, True), (1, False)])
+@pytest.mark.parametrize("heads", [HEADS, 1])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
 def test_equals_a_convolution_over_the_logits(
-    width: int, heads: int, depthwise: bool, padding: tuple[int, ...]
+    width: int, heads: int, padding: tuple[int, ...]
 ) -> None:
-    layer = attention(width, depthwise=depthwise, heads=heads)
+    layer = attention(width, heads=heads)
     x, mask = text(QUERIES), mask_of(QUERIES, *padding)
     maps = torch.stack(layer(x, x, mask), dim=1)
     expected = by_the_paper(layer, x, x, mask, mask)
@@ -107,12 +107,12 @@ def test_equals_a_convolution_over_the_logits(
 @pytest.mark.parametrize("width", [0, 1, 5, 9])
 @pytest.mark.parametrize("over", ["keys", "queries"])
 @pytest.mark.parametrize("capped", [False, True])
-@pytest.mark.parametrize(("heads", "depthwise"), [(HEADS, False), (HEADS, True), (1, False)])
+@pytest.mark.parametrize("heads", [HEADS, 1])
 @pytest.mark.parametrize("padding", [(0, 0, 0), (0, 2, 5)])
 def test_cross_attention_equals_the_paper_step_by_step(
-    width: int, over: str, capped: bool, heads: int, depthwise: bool, padding: tuple[int, ...]
+    width: int, over: str, capped: bool, heads: int, padding: tuple[int, ...]
 ) -> None:
-    layer = cross_attention(width, over, capped=capped, depthwise=depthwise, heads=heads)
+    layer = cross_attention(width, over, capped=capped, heads=heads)
     queries, query_mask = 3 * text(QUERIES), mask_of(QUERIES, *padding)
     keys, key_mask = text(KEYS), mask_of(KEYS, *reversed(padding))
     result = layer(queries, keys, query_mask, key_mask)
@@ -249,14 +249,14 @@ def test_refuses_what_makes_no_attention() -> None:
         CrossAttention(12, 4, over="rows")
 
 
-@pytest.mark.parametrize(("width", "depthwise"), [(0, False), (5, False), (5, True)])
+@pytest.mark.parametrize("width", [0, 5])
 @pytest.mark.parametrize("over", ["keys", "queries"])
-def test_alike_words_meet_at_the_start(width: int, depthwise: bool, over: str) -> None:
-    layer = cross_attention(width, over, depthwise=depthwise)
+def test_alike_words_meet_at_the_start(width: int, over: str) -> None:
+    layer = cross_attention(width, over)
     for name, parameter in layer.named_parameters():
         if name.endswith("bias"):  # as in a reader at the start
             nn.init.zeros_(parameter)
-    layer.start_alike()
+    layer.start_matching()
     words = 9 * torch.eye(DIM, dtype=torch.float64)[None]
     mask = torch.ones(1, DIM, 1, dtype=torch.float64)
     # A head sees a part of each word: what all heads say together is sure.

@@ -73,6 +73,23 @@ def test_a_text_is_read_alike_in_every_batch(reader: Reader, longer: tuple[str, 
             )
 
 
+def test_a_passage_is_encoded_alone_and_answered_from_again(reader: Reader) -> None:
+    """`encode` knows no question: its result serves others, whatever stands at its padding."""
+    questions = ["What pulls?", "Who founded the abbey near Caen?", "When"]
+    batch = batch_of(reader.vocabulary, *[(question, RAIN) for question in questions])
+    network = reader.network
+    with torch.no_grad():
+        vectors = network.embed(batch.words, batch.characters)
+        encoded = network.encode(vectors[batch.passage], batch.passage_mask)
+        assert encoded.shape[:2] == batch.passage.shape == (1, 16)
+        kept = torch.where(batch.passage_mask, encoded, 7.0)
+        found = network.answer(kept, vectors[batch.question], batch)
+    for question, start, end in zip(questions, *found, strict=True):
+        (alone,), (last,) = read(reader, (question, RAIN))
+        torch.testing.assert_close(start[: len(alone)], alone, atol=1e-4, rtol=0)
+        torch.testing.assert_close(end[: len(last)], last, atol=1e-4, rtol=0)
+
+
 def test_the_gradient_reaches_every_parameter(reader: Reader) -> None:
     batch = batch_of(reader.vocabulary, *PAIRS)
     logits = reader.network(batch)

@@ -14,7 +14,7 @@ from fabir.layers.convolution import depthwise, neighbourhoods
 from fabir.layers.dropout import Dropout
 from fabir.layers.masking import mask_bias
 
-_SHARPNESS = 2.0  # of cross-attention that starts alike
+_SHARPNESS = 2.0  # of cross-attention that starts matching
 
 
 class _MixKeys(torch.autograd.Function):
@@ -92,8 +92,6 @@ class AttentionWeights(nn.Module):
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
-        depthwise: convolve each head's logits alone; the products are then as many times smaller
-            as there are heads. Not in the paper
         dropout: rate on the weights
     """
 
@@ -103,7 +101,6 @@ class AttentionWeights(nn.Module):
         heads: int,
         *,
         width: int = 5,
-        depthwise: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -113,7 +110,7 @@ class AttentionWeights(nn.Module):
         self.key = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = _kernel(heads, width, depthwise)
+            self.kernel = _kernel(heads, width)
 
     def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
         """One map a head; the weights of keys that are padding are zero, if a text has any word.
@@ -173,7 +170,6 @@ class CrossAttention(nn.Module):
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
-        depthwise: convolve each head's logits alone
         over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
             key's over the queries (column-wise, FABIR III-D.2). A bias of queries, to which the
             latter is blind, is part of the former only
@@ -188,7 +184,6 @@ class CrossAttention(nn.Module):
         heads: int,
         *,
         width: int = 5,
-        depthwise: bool = False,
         over: str = "keys",
         capped: bool = False,
         dropout: float = 0.0,
@@ -204,18 +199,17 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(dim, dim)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = _kernel(heads, width, depthwise)
+            self.kernel = _kernel(heads, width)
 
     @torch.no_grad()
-    def start_alike(self) -> None:
-        """Begin with a query that meets the keys that are alike: the same map for both, which keeps
+    def start_matching(self) -> None:
+        """Begin with queries that match the keys that are alike: the same map for both, which keeps
         angles, and a convolution that mixes neither heads nor neighbours."""
         nn.init.orthogonal_(self.query.weight)
         self.key.weight.copy_(self.query.weight)
         if self.width:
             self.kernel.zero_()
-            centre = self.kernel[:, :, self.width // 2]
-            centre.fill_(_SHARPNESS) if len(centre) == 1 else centre.fill_diagonal_(_SHARPNESS)
+            self.kernel[:, :, self.width // 2].fill_diagonal_(_SHARPNESS)
 
     def forward(
         self, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
@@ -323,8 +317,9 @@ def _parts(x: Tensor, heads: int) -> tuple[Tensor, ...]:
     return (x,) if heads == 1 else x.split(x.shape[2] // heads, dim=2)
 
 
-def _kernel(heads: int, width: int, depthwise: bool) -> nn.Parameter:
-    return nn.Parameter(torch.empty(1 if depthwise else heads, heads, width))  # [out, in, shift]
+def _kernel(heads: int, width: int) -> nn.Parameter:
+    """Shape: [heads out, heads in, shift], normal with the variance of the sum it is part of."""
+    return nn.Parameter(torch.randn(heads, heads, width) * (heads * width) ** -0.5)
 
 
 def check_heads(dim: int, heads: int, width: int = 0) -> None:

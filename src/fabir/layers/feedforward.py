@@ -20,25 +20,15 @@ class FeedForward(nn.Sequential):
 class Join(nn.Module):
     """Dropout on a sublayer's output, the residual, then layer normalisation (thesis 5.3.4, 5.6.4).
 
-    Args:
-        before: normalise what the sublayer reads instead, `enter(x)`, and not the sum (Xiong et al.
-            2020)
-
     Shape:
         x, change: [..., dim]
         result: [..., dim]
     """
 
-    def __init__(self, dim: int, dropout: float, *, before: bool = False) -> None:
+    def __init__(self, dim: int, dropout: float) -> None:
         super().__init__()
-        self.before = before
         self.dropout = Dropout(dropout)
         self.norm = nn.LayerNorm(dim)
 
-    def enter(self, x: Tensor) -> Tensor:
-        """What the sublayer reads of the stream."""
-        return self.norm(x) if self.before else x
-
     def forward(self, x: Tensor, change: Tensor) -> Tensor:
-        total = x + self.dropout(change)
-        return total if self.before else self.norm(total)
+        return self.norm(x + self.dropout(change))

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
-
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.a3 import A3, A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig
+from fabir.readers.crossconv import CrossConv, CrossConvConfig
 from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.readers.network import Network
 from fabir.readers.qanet import Qanet, QanetConfig
 from fabir.readers.rnet import Rnet, RnetConfig
 
@@ -22,12 +22,13 @@ class Registered:
     """
 
     config: type[Any]
-    network: type[nn.Module]
+    network: type[Network]
     batch_words: int = 3072
 
 
 READERS = {
     "fabir": Registered(FabirConfig, Fabir, batch_words=6144),
+    "crossconv": Registered(CrossConvConfig, CrossConv, batch_words=6144),
     "bidaf": Registered(BidafConfig, Bidaf, batch_words=1536),
     "rnet": Registered(RnetConfig, Rnet, batch_words=6144),
     "a3": Registered(A3Config, A3),
@@ -35,7 +36,7 @@ READERS = {
 }
 
 
-def build_network(name: str, config: Any, sizes: VocabularySizes) -> nn.Module:
+def build_network(name: str, config: Any, sizes: VocabularySizes) -> Network:
     """A new network of the reader called `name`.
 
     Raises:
@@ -43,7 +44,7 @@ def build_network(name: str, config: Any, sizes: VocabularySizes) -> nn.Module:
     """
     try:
         return registered(name).network(config, sizes)
-    except (ValueError, RuntimeError, ZeroDivisionError) as error:
+    except (ValueError, RuntimeError) as error:
         raise InputError(f"the configuration of reader {name}: {error}") from error
 
 

@@ -9,12 +9,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.attention import check_heads
 from fabir.layers.dropout import Dropout
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
+from fabir.readers.checks import check_fields, check_heads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,8 @@ class A3Config(BidafConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_fields(self, sizes=("heads", "pointer_hidden"), positive=("sentinel_spread",))
+        check_heads("the 2 * hidden features of a word", 2 * self.hidden, self.heads)
         if self.attention in ("flow", "trilinear"):
             for name in ("sentinels", "keep_passage"):
                 if getattr(self, name) != getattr(A3Config, name):
@@ -92,7 +94,6 @@ class SelfAttention(nn.Module):
 
     def __init__(self, dim: int, heads: int, start: str) -> None:
         super().__init__()
-        check_heads(dim, heads)
         self.heads = heads
         self.inputs = nn.Linear(dim, 3 * dim)
         self.output = nn.Linear(dim, dim)

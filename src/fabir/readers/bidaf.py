@@ -17,6 +17,8 @@ from fabir.layers.fusion import AttentionFlow, Fusion, StartsAlike
 from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
+from fabir.readers.checks import check_fields
+from fabir.readers.network import Network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,24 +65,25 @@ class BidafConfig:
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
+        check_fields(
+            self,
+            sizes=("character_dim", "character_filters", "hidden"),
+            counts=("character_margin", "highway_layers", "modelling_layers"),
+            rates=("dropout",),
+        )
+        for name in ("word_dim", "joined_dim"):
+            if getattr(self, name):  # 0 is for none
+                check_fields(self, sizes=(name,))
         widths, filters = self.character_widths, self.character_filters
         if not widths or min(widths) < 1 or filters < len(widths):
             raise ValueError(
                 "character_widths must be 1 or more, and no more widths than character_filters: "
                 f"got {widths} and {filters}"
             )
-        for name in ("highway_layers", "modelling_layers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
 
 
-class Bidaf(nn.Module):
-    """The whole reader; `make_attention` and `make_output` are what its descendants replace.
-
-    Shape:
-        batch: see `fabir.data.batches.Batch`
-        result: SpanLogits of [batch, passage]
-    """
+class Bidaf(Network):
+    """The whole reader; `make_attention` and `make_output` are what its descendants replace."""
 
     def __init__(self, config: BidafConfig, sizes: VocabularySizes) -> None:
         super().__init__()
@@ -107,19 +110,19 @@ class Bidaf(nn.Module):
         """What turns the attended and the modelled passage into logits."""
         return RecurrentOutput(attended, modelled, config)
 
-    def forward(self, batch: Batch) -> SpanLogits:
-        forms = self.embedding(batch.words, batch.characters)
-        passage_mask, question_mask = batch.passage_mask, batch.question_mask
-        passage = self.context(self.dropout(forms[batch.passage]), passage_mask)
-        passage, passage_mask = map(batch.for_questions, (passage, passage_mask))
-        question = self.context(self.dropout(forms[batch.question]), question_mask)
-        passage, question = self.dropout(passage), self.dropout(question)
-        attended = self.attention(passage, question, passage_mask, question_mask)
+    def encode(self, words: Tensor, mask: Tensor) -> Tensor:
+        return self.context(self.dropout(words), mask)  # [passages, passage, 2 * hidden]
+
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+        masks = batch.for_questions(batch.passage_mask), batch.question_mask
+        passage = self.dropout(batch.for_questions(encoded))
+        question = self.dropout(self.encode(question, batch.question_mask))
+        attended = self.attention(passage, question, *masks)  # [batch, passage, attention.size]
         modelled = attended
         for layer in self.modelling:
-            modelled = layer(self.dropout(modelled), passage_mask)
-        start, end = self.output(attended, modelled, question, passage_mask, question_mask)
-        real = passage_mask.squeeze(2)
+            modelled = layer(self.dropout(modelled), masks[0])  # [batch, passage, 2 * hidden]
+        start, end = self.output(attended, modelled, question, *masks)  # [batch, passage] each
+        real = masks[0].squeeze(2)
         return SpanLogits(mask_logits(start, real), mask_logits(end, real))
 
 

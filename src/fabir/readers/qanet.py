@@ -19,6 +19,8 @@ from fabir.layers.feedforward import FeedForward
 from fabir.layers.fusion import AttentionFlow
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
+from fabir.readers.checks import check_even, check_fields, check_heads
+from fabir.readers.network import Network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,21 +65,19 @@ class QanetConfig:
     layer_dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.model_dim % 2:
-            raise ValueError(f"positions need an even model_dim, got {self.model_dim}")
-        if not 0 <= self.layer_dropout < 1:
-            raise ValueError(
-                f"layer_dropout must be at least 0 and below 1, got {self.layer_dropout}"
-            )
+        check_fields(
+            self,
+            sizes=("character_dim", "character_filters", "character_width", "model_dim", "heads"),
+            counts=("highway_layers", "convolutions", "model_convolutions", "model_blocks"),
+            odd=("width", "model_width"),
+            rates=("dropout", "dropout_characters", "layer_dropout"),
+        )
+        check_even("model_dim", self.model_dim)
+        check_heads("model_dim", self.model_dim, self.heads)
 
 
-class Qanet(nn.Module):
-    """The whole reader.
-
-    Shape:
-        batch: see `fabir.data.batches.Batch`
-        result: SpanLogits of [batch, passage]
-    """
+class Qanet(Network):
+    """The whole reader."""
 
     def __init__(self, config: QanetConfig, sizes: VocabularySizes) -> None:
         super().__init__()
@@ -106,16 +106,19 @@ class Qanet(nn.Module):
         self.start = nn.Linear(2 * dim, 1)
         self.end = nn.Linear(2 * dim, 1)
 
-    def forward(self, batch: Batch) -> SpanLogits:
-        forms = self.narrow(self.embedding(batch.words, batch.characters))
+    def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
+        words = self.narrow(self.embedding(rows, characters))
         # Positions are as large as 1: words that are not would drown in them (Vaswani et al. 2017).
-        forms = self.dropout(forms * forms.shape[1] ** 0.5)
-        passage_mask, question_mask = batch.passage_mask, batch.question_mask
-        passage = self.encoder(forms[batch.passage], passage_mask)
-        passage, passage_mask = map(batch.for_questions, (passage, passage_mask))
-        question = self.encoder(forms[batch.question], question_mask)
-        attended = self.attention(passage, question, passage_mask, question_mask)
-        model = self.fuse(self.dropout(attended))
+        return self.dropout(words * words.shape[1] ** 0.5)
+
+    def encode(self, words: Tensor, mask: Tensor) -> Tensor:
+        return self.encoder(words, mask)  # [passages, passage, model_dim]
+
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+        passage, passage_mask = map(batch.for_questions, (encoded, batch.passage_mask))
+        question = self.encoder(question, batch.question_mask)
+        attended = self.attention(passage, question, passage_mask, batch.question_mask)
+        model = self.fuse(self.dropout(attended))  # [batch, passage, model_dim]
         passes = []
         for _ in range(3):
             model = self.model(self.dropout(model), passage_mask)

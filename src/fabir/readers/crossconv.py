@@ -1,0 +1,274 @@
+"""CrossConv: convolutions and cross-attention, made for speed on a CPU.
+
+The network of the bundled reader. It is FABIR's (Correia et al. 2018) with self-attention in the
+first layer alone, which reads a passage without its questions. Each layer after it is a
+convolution over words, one-headed cross-attention to the question, and a feed-forward sublayer.
+Norms come before sublayers (pre-norm, Xiong et al. 2020). Passage words that stand in the question
+too are marked (exact match, Chen et al. 2017).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from fabir.data.batches import Batch
+from fabir.layers.attention import CrossAttention
+from fabir.layers.convolution import SeparableConvolution
+from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
+from fabir.layers.feedforward import FeedForward, Join
+from fabir.layers.initialisation import glorot_
+from fabir.layers.pointer import ConvolutionSelector, SpanLogits, mask_logits
+from fabir.layers.position import trigonometric_positions
+from fabir.readers.checks import check_even, check_fields
+from fabir.readers.fabir import DecoupledAttention
+from fabir.readers.network import Network
+from fabir.text.vocabulary import UNKNOWN
+
+_LITTLE = 0.01  # of a sublayer's output at first: without any its weights would have no gradient
+_LOW = 0.3  # positions at first, beside words of size 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossConvConfig:
+    """Sizes, by default those of the bundled reader; widths are odd. ValueError names a wrong one.
+
+    Args:
+        character_dim, character_filters, character_width: the character convolution
+        highway_layers: highway layers after word and characters are joined
+        model_dim: features of a word in the layers, even
+        feed_forward: hidden size in the layers; the encoder has it scaled alike
+        layers: layers after the encoder
+        encoder_width, width: words that the convolutions of the encoder and of a layer see
+        attention_width: keys that the convolution within attention sees (FABIR eq. 12b)
+        selector_hidden, selector_width: filters and words of the selector's convolutions
+        dropout_input: on embeddings and positions
+        dropout_sublayer: on the output of every sublayer
+        dropout_attention: on attention weights
+        dropout_selector: before each selector convolution
+        dropout_characters: on character embeddings
+    """
+
+    character_dim: int = 8
+    character_filters: int = 46
+    character_width: int = 5
+    highway_layers: int = 2
+    model_dim: int = 80
+    feed_forward: int = 160
+    layers: int = 4
+    encoder_width: int = 7
+    width: int = 15
+    attention_width: int = 5
+    selector_hidden: int = 32
+    selector_width: int = 3
+    dropout_input: float = 0.1
+    dropout_sublayer: float = 0.05
+    dropout_attention: float = 0.05
+    dropout_selector: float = 0.1
+    dropout_characters: float = 0.05
+
+    def __post_init__(self) -> None:
+        dropouts = "input", "sublayer", "attention", "selector", "characters"
+        check_fields(
+            self,
+            sizes=(
+                *("character_dim", "character_filters", "character_width", "selector_hidden"),
+                *("model_dim", "feed_forward"),
+            ),
+            counts=("highway_layers", "layers"),
+            odd=("encoder_width", "width", "attention_width", "selector_width"),
+            rates=[f"dropout_{place}" for place in dropouts],
+        )
+        check_even("model_dim", self.model_dim)
+        if not self.layers:
+            raise ValueError("layers must be at least 1: the encoder alone never sees the question")
+
+
+class CrossConv(Network):
+    """The whole reader."""
+
+    def __init__(self, config: CrossConvConfig, sizes: VocabularySizes) -> None:
+        super().__init__()
+        self.embedding = Embedding(
+            sizes,
+            characters=CharacterConvolution(
+                sizes.characters,
+                config.character_dim,
+                [config.character_filters],
+                [config.character_width],
+                dropout=config.dropout_characters,
+            ),
+            word_dim=sizes.word_dim,
+            highway_layers=config.highway_layers,
+        )
+        dim = config.model_dim
+        self.encoder = Encoder(self.embedding.dim, config)
+        self.match = nn.Linear(1, dim, bias=False)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(dim)
+        self.selector = ConvolutionSelector(
+            dim, config.selector_hidden, 2, config.selector_width, config.dropout_selector
+        )
+        self._initialise()
+
+    @torch.no_grad()
+    def _initialise(self) -> None:
+        """Matching: until cross-attention a word is its embedding, and alike words meet there."""
+        glorot_(self)
+        for module in self.modules():
+            if isinstance(module, SeparableConvolution):
+                nn.init.normal_(module[0].weight, std=module[0].weight.shape[2] ** -0.5)
+                module[1].weight.mul_(_LITTLE)
+            elif isinstance(module, FeedForward):
+                module[2].weight.mul_(_LITTLE)
+            elif isinstance(module, DecoupledAttention):
+                module.words.output.weight.mul_(_LITTLE)
+            elif isinstance(module, CrossAttention):
+                module.start_matching()
+        for own in (self.encoder.question, self.encoder.passage):
+            nn.init.constant_(own.positions.norm.weight, _LOW)
+        nn.init.orthogonal_(self.encoder.reduction.weight)
+
+    def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
+        vectors = self.embedding(rows, characters)
+        # As in FABIR: the residual stream keeps the precision of the weights in training.
+        return vectors.to(self.embedding.words.trained.dtype) if self.training else vectors
+
+    def encode(self, words: Tensor, mask: Tensor) -> Tensor:
+        return self._alone(words, mask, self.encoder.passage)
+
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+        asked, told = batch.question_mask, batch.for_questions(batch.passage_mask)
+        question = self._alone(question, asked, self.encoder.question)  # [batch, question, dim]
+        matches = exact_match(batch, encoded.dtype)[..., None]  # [batch, passage, 1]
+        passage = batch.for_questions(encoded) + self.match(matches)  # [batch, passage, dim]
+        question, passage = self.layers[0](question, passage, asked, told)
+        for layer in list(self.layers)[1:]:
+            question, passage = layer.convolution(question, asked), layer.convolution(passage, told)
+            question, passage = layer(question, passage, asked, told)
+        start, end = self.selector(self.norm(passage), told).unbind(dim=2)  # [batch, passage] each
+        real = told.squeeze(2)
+        return SpanLogits(mask_logits(start, real), mask_logits(end, real))
+
+    def _alone(self, words: Tensor, mask: Tensor, own: "Own") -> Tensor:
+        """A text as far as it is read without the other: [batch, length, dim]."""
+        return self.layers[0].convolution(self.encoder(words, mask, own), mask)
+
+
+class Residual(nn.Module):
+    """`x + dropout(sublayer(norm(x), ...))` (pre-norm). Shape: x and result [..., dim]"""
+
+    def __init__(self, sublayer: nn.Module, dim: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.sublayer = sublayer
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, *others: Tensor) -> Tensor:
+        return x + self.dropout(self.sublayer(self.norm(x), *others))
+
+
+class MaskedConvolution(SeparableConvolution):
+    """Shape: x [batch, length, dim], its mask [batch, length, 1] -> [batch, length, dim]"""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return super().forward(x * mask)
+
+
+class Own(nn.Module):
+    """What passage and question each have for themselves in the encoder."""
+
+    def __init__(self, dim: int, position_dim: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.positions = Join(position_dim, dropout)
+        self.feed = Residual(FeedForward(dim, hidden), dim, dropout)
+
+
+class Encoder(nn.Module):
+    """Reads one text alone: convolution, self-attention with positions apart (FABIR Figure 2),
+    feed-forward, then fewer features, and positions added.
+
+    Dropout keeps the square of what it keeps in the layers (FABIR thesis eq. 5.26).
+
+    Shape:
+        words: [batch, length, inputs], their mask [batch, length, 1]
+        result: [batch, length, model_dim]
+    """
+
+    def __init__(self, inputs: int, config: CrossConvConfig) -> None:
+        super().__init__()
+        check_even("the features of a word (from its vector and character_filters)", inputs)
+        rates = config.dropout_input, config.dropout_sublayer, config.dropout_attention
+        at_input, sublayer, attention = (1 - (1 - rate) ** 2 for rate in rates)
+        dim = config.model_dim
+        own = inputs, dim, max(1, config.feed_forward * inputs // dim), sublayer
+        self.input_dropout, self.dropout = Dropout(at_input), Dropout(sublayer)
+        convolution = MaskedConvolution(inputs, config.encoder_width)
+        self.convolution = Residual(convolution, inputs, sublayer)
+        self.attention = DecoupledAttention(inputs, dim, 1, config.attention_width, attention)
+        self.question, self.passage = Own(*own), Own(*own)
+        self.norm = nn.LayerNorm(inputs)
+        self.reduction = nn.Linear(inputs, dim)
+
+    def forward(self, words: Tensor, mask: Tensor, own: Own) -> Tensor:
+        words = self.convolution(self.input_dropout(words), mask)
+        wide = self._positions(words, words.shape[2])
+        narrow = self._positions(words, self.reduction.out_features)
+        normed = own.norm(words)
+        attended, moved = self.attention(normed, normed + wide, narrow, mask)
+        words = own.feed(words + self.dropout(attended))
+        return self.dropout(self.reduction(self.norm(words))) + own.positions(narrow, moved)
+
+    def _positions(self, words: Tensor, dim: int) -> Tensor:
+        """[1, length, dim]; [batch, length, dim] in training, where each text has its dropout."""
+        positions = trigonometric_positions(words.shape[1], dim, device=words.device)
+        texts = words.shape[0] if self.training else 1
+        return self.input_dropout(positions.to(words.dtype).expand(texts, -1, -1))
+
+
+class Layer(nn.Module):
+    """The passage gathers from the question by cross-attention. Each text has a feed-forward
+    sublayer of its own; both share the convolution, which `forward` leaves to the network.
+
+    Shape:
+        question, passage: [batch, length, dim] and masks [batch, length, 1]
+        result: both again
+    """
+
+    def __init__(self, config: CrossConvConfig) -> None:
+        super().__init__()
+        dim, hidden, dropout = config.model_dim, config.feed_forward, config.dropout_sublayer
+        attention = CrossAttention(
+            dim,
+            1,
+            width=config.attention_width,
+            over="queries",
+            capped=True,
+            dropout=config.dropout_attention,
+        )
+        self.convolution = Residual(MaskedConvolution(dim, config.width), dim, dropout)
+        self.question = Residual(FeedForward(dim, hidden), dim, dropout)
+        self.keys = nn.LayerNorm(dim)
+        self.cross = Residual(attention, dim, dropout)
+        self.passage = Residual(FeedForward(dim, hidden), dim, dropout)
+
+    def forward(
+        self, question: Tensor, passage: Tensor, question_mask: Tensor, passage_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        question = self.question(question)
+        passage = self.cross(passage, self.keys(question), passage_mask, question_mask)
+        return question, self.passage(passage)
+
+
+def exact_match(batch: Batch, dtype: torch.dtype) -> Tensor:
+    """1 where a passage word is in the question too: the same row, or if unknown the same type.
+
+    Shape: result [batch, passage], anything at padding
+    """
+    types = torch.arange(batch.words.shape[0], device=batch.words.device)
+    words = torch.where(batch.words <= UNKNOWN, -types, batch.words)  # padding is type 0
+    passage = batch.for_questions(words.take(batch.passage))
+    question = words.take(batch.question)
+    return (passage[:, :, None] == question[:, None, :]).to(dtype).amax(dim=2)

@@ -1,0 +1,59 @@
+"""What every reader does: it embeds words, reads a passage alone, and answers questions."""
+
+from abc import abstractmethod
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fabir.data.batches import Batch
+from fabir.layers.embedding import Embedding
+from fabir.layers.pointer import SpanLogits
+
+
+class Network(nn.Module):
+    """A reader's network in three steps: `embed`, `encode` and `answer`.
+
+    The first depends on a word's spelling alone, the second on a passage alone: both can be kept
+    and used again for other questions. `forward` is all three.
+
+    Shape:
+        batch: see `fabir.data.batches.Batch`
+        result: SpanLogits of [batch, passage]
+    """
+
+    embedding: Embedding  # holds the word rows: training, export and saving look there
+
+    def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
+        """A vector for each word type.
+
+        Shape:
+            rows: [types] row of each type's word vector, 0 for padding
+            characters: [types, chars] its characters, 0 at padding
+            result: [types, features]
+        """
+        return self.embedding(rows, characters)
+
+    @abstractmethod
+    def encode(self, words: Tensor, mask: Tensor) -> Tensor:
+        """What can be known of passages without a question.
+
+        Shape:
+            words: [passages, passage, features] vectors of `embed`
+            mask: [passages, passage, 1], True on real tokens
+            result: [passages, passage, any number of features]
+        """
+
+    @abstractmethod
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+        """Logits of the first and the last word of each question's answer.
+
+        Shape:
+            encoded: [passages, passage, features] of `encode`; a padded word has any values
+            question: [batch, question, features] vectors of `embed`
+            batch: the masks, the passage of each question, and which words are the same
+        """
+
+    def forward(self, batch: Batch) -> SpanLogits:
+        vectors = self.embed(batch.words, batch.characters)
+        encoded = self.encode(F.embedding(batch.passage, vectors), batch.passage_mask)
+        return self.answer(encoded, F.embedding(batch.question, vectors), batch)

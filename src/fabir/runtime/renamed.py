@@ -1,0 +1,93 @@
+"""Models saved in the first format: what their network and its weights are called now.
+
+That format had one class for FABIR as published and for the network that is `crossconv` now.
+"""
+
+import re
+from typing import Any
+
+from fabir.errors import InputError
+
+_CROSSCONV = {  # what makes a network of the first format a CrossConv, whatever its sizes
+    "characters": True,
+    "word_projection": True,
+    "heads": 1,
+    "separate_layers": 1,
+    "reduction": "layer",
+    "word_match": True,
+    "attention_convolution": "full",
+    "cross_attention": "column-wise",
+    "cross_capped": True,
+    "norm": "before",
+    "layer_type": "repeated",
+    "selector": "convolution",
+    "selector_layers": "last",
+    "first_position": 500,
+    "lowest_frequency": 1e-4,
+    "highest_frequency": 1.0,
+    "dropout_amplification": 2.0,
+}
+_FABIR = {  # fields that FABIR as published does not have, and what they must be
+    "separate_layers": 0,
+    "word_match": False,
+    "local_width": 0,
+    "convolved_layers": 0,
+    "attention_convolution": "full",
+    "cross_capped": False,
+    "norm": "after",
+}
+_IGNORED = {"convolved_width", "cross_start"}  # without a meaning once FABIR is trained
+_SIZES = {"local_width": "encoder_width", "convolved_width": "width"}
+_WEIGHTS = [  # of a CrossConv, in this order
+    (r"^reduction\.local\.join\.norm", "encoder.convolution.norm"),
+    (r"^reduction\.local\.convolution", "encoder.convolution.sublayer"),
+    (r"^reduction\.self_attention", "encoder.attention"),
+    (r"^reduction\.(first|second)_positions", r"encoder.\1.positions"),
+    (r"^reduction\.(first|second)\.after_attention\.norm", r"encoder.\1.norm"),
+    (r"^reduction\.(first|second)\.feed_forward", r"encoder.\1.feed.sublayer"),
+    (r"^reduction\.(first|second)\.after_feed_forward", r"encoder.\1.feed"),
+    (r"^reduction\.last_norm", "encoder.norm"),
+    (r"^reduction\.reduction", "encoder.reduction"),
+    (r"^layers\.0\.match", "match"),
+    (r"^(layers\.\d+)\.local\.join\.norm", r"\1.convolution.norm"),
+    (r"^(layers\.\d+)\.local\.convolution", r"\1.convolution.sublayer"),
+    (r"^(layers\.\d+)\.(first|second)\.feed_forward", r"\1.\2.sublayer"),
+    (r"^(layers\.\d+)\.(first|second)\.after_feed_forward", r"\1.\2"),
+    (r"^(layers\.\d+)\.cross_attention", r"\1.cross.sublayer"),
+    (r"^(layers\.\d+)\.after_cross", r"\1.cross"),
+    (r"^last_norm", "norm"),
+    (r"^selectors\.0", "selector"),
+    (r"\.first\.", ".question."),
+    (r"\.second\.", ".passage."),
+]
+
+
+def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The reader and its configuration under their present names.
+
+    Raises:
+        InputError: a network that this version no longer has.
+    """
+    if reader != "fabir":
+        return reader, network
+    if all(network.get(name, value) == value for name, value in _FABIR.items()):
+        left_out = _FABIR.keys() | _IGNORED
+        return "fabir", {name: value for name, value in network.items() if name not in left_out}
+    attends = network.get("layers", 3) - network.get("convolved_layers", 0)
+    if attends or any(network.get(name) != value for name, value in _CROSSCONV.items()):
+        raise InputError(
+            "a network with options of FABIR that this version no longer has: "
+            "train it again as fabir or crossconv"
+        )
+    left_out = _CROSSCONV.keys() | {"convolved_layers", "cross_start"}
+    return "crossconv", {
+        _SIZES.get(name, name): value for name, value in network.items() if name not in left_out
+    }
+
+
+def renamed_weight(reader: str, name: str) -> str:
+    """The present name of a weight of `reader`, which is called by its present name."""
+    if reader == "crossconv":
+        for pattern, now in _WEIGHTS:
+            name = re.sub(pattern, now, name)
+    return name
