@@ -106,19 +106,19 @@ def contestant(predictor: Predictor) -> Contestant:
 def variants(folder: Path) -> Iterator[Entry]:
     """The bundled reader in other ways than its own."""
     from fabir.export.onnx import export
-    from fabir.folder import find_reader
+    from fabir.runtime.locate import find_model
 
     yield Entry("the same, torch", load_torch, (False,))
     yield Entry("the same, torch.compile", load_torch, (True,))
-    export(find_reader(None), folder / "whole")
+    export(find_model(None), folder / "whole")
     yield Entry("the same, ONNX, 32 bits", load_reader, (folder / "whole",))
 
 
 def load_torch(compiled: bool) -> Contestant:
-    from fabir.folder import find_reader
-    from fabir.reader import Reader
+    from fabir.runtime.locate import find_model
+    from fabir.runtime.torch_model import TorchModel
 
-    predictor = Predictor(reader := Reader.load(find_reader(None)))
+    predictor = Predictor(reader := TorchModel.load(find_model(None)))
     if compiled:
         reader.network.compile(dynamic=True)
         # Two threads that compile at the same time wait for each other for ever (torch 2.13).

@@ -98,7 +98,7 @@ def candidates(
             f1(answer.text, answers),
         )
         for passage, reading in zip(passages, readings, strict=True)
-        if reading.no_answer <= predictor.reader.no_answer_threshold
+        if reading.no_answer <= predictor.model.no_answer_threshold
         for answer in reading.answers
     ] or [Candidate(highest, 0.0, -30.0, 0.0, 0.0)]
 

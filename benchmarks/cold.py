@@ -26,8 +26,8 @@ from typing import Any
 from answering import load_pairs, render
 
 from fabir import __version__
-from fabir.folder import find_reader
 from fabir.machine import processor
+from fabir.runtime.locate import find_model
 
 CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -45,7 +45,7 @@ def main() -> None:
         ways = {"fabir, bundled": ask}
         if importlib.util.find_spec("torch"):
             copy = Path(folder, "reader")
-            shutil.copytree(find_reader(None), copy, ignore=shutil.ignore_patterns("*.onnx"))
+            shutil.copytree(find_model(None), copy, ignore=shutil.ignore_patterns("*.onnx"))
             ways["the same, torch"] = [*ask, "--reader", str(copy)]
         ways["Python alone"] = [sys.executable, "-c", ""]
         rows = measure(ways, asked)

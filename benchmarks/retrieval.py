@@ -129,7 +129,7 @@ def quality(
 ) -> dict[int, dict[str, float]]:
     """EM and F1 of the best answer for each k; the passages are read once."""
     totals = {k: [0.0, 0.0] for k in ks}
-    threshold = predictor.reader.no_answer_threshold
+    threshold = predictor.model.no_answer_threshold
     for question in track(asked, "reading", len(asked)):
         passages = index.search(question.text, max(ks))
         readings = list(predictor.read_all((question.text, passage.text) for passage in passages))

@@ -29,10 +29,10 @@ import onnxruntime
 from answering import load_pairs
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from fabir import Predictor, __version__, onnx_reader
+from fabir import Predictor, __version__, onnx_model
 from fabir.answer import predictor as predicting
 from fabir.machine import processor
-from fabir.onnx_reader import OnnxReader
+from fabir.runtime.onnx_model import OnnxModel
 
 KINDS = {
     "products in float32": {"MatMul", "FusedMatMul", "Gemm"},
@@ -61,8 +61,8 @@ def main() -> None:
     options = parser.parse_args()
     pairs = load_pairs(options.data)[: options.questions]
     predictor = Predictor.load(options.reader)
-    reader = predictor.reader
-    if not isinstance(reader, OnnxReader):
+    reader = predictor.model
+    if not isinstance(reader, OnnxModel):
         parser.error(f"{options.reader} has no ONNX graph: write one with fabir export")
     seconds: dict[str, float] = defaultdict(float)
 
@@ -127,7 +127,7 @@ def open_profiled(path: Path, folder: Path) -> onnxruntime.InferenceSession:
         path,
         options,
         providers=["CPUExecutionProvider"],
-        disabled_optimizers=onnx_reader.DISABLED_OPTIMIZERS,
+        disabled_optimizers=onnx_model.DISABLED_OPTIMIZERS,
     )
 
 

@@ -11,8 +11,8 @@ from fabir.answer.predictor import Answer, Reading
 from fabir.data.batches import Batch, collate
 from fabir.data.squad import Dataset
 from fabir.evaluation.analysis import analyse
-from fabir.reader import Reader
 from fabir.readers import registered
+from fabir.runtime.torch_model import TorchModel
 from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
@@ -62,13 +62,13 @@ def small_config(config: Any) -> Any:
     return replace(config, **{name: size for name, size in SMALL.items() if name in known})
 
 
-def small_reader(name: str = "fabir", config: Any = None, *, no_answer: bool = False) -> Reader:
+def small_reader(name: str = "fabir", config: Any = None, *, no_answer: bool = False) -> TorchModel:
     """An untrained reader in evaluation mode; its word rows are exact in float16."""
     torch.manual_seed(0)
     vocabulary = small_vocabulary(no_answer=no_answer)
     rows = torch.randn(len(vocabulary.fixed), WORD_DIM).half().float()
     config = small_config(config or registered(name).config())
-    reader = Reader.build(name, config, vocabulary, rows)
+    reader = TorchModel.build(name, config, vocabulary, rows)
     reader.network.eval()
     return reader
 

@@ -13,8 +13,8 @@ import torch
 
 from fabir.data.features import build_features
 from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
-from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training.config import TrainingConfig
@@ -173,6 +173,6 @@ def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:
     features = build_features(data)
     config = run_config(**training)
     vocabulary, _ = build_vocabulary(features.counts(), [], config.vocabulary)
-    reader = Reader.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
+    reader = TorchModel.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
     examples = usable_examples(features, reader.vocabulary, config.training)
     return Trainer(reader, config.training, examples, data, output)

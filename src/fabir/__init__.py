@@ -5,6 +5,7 @@ The public names are imported on first use, so that `import fabir` and `fabir --
 
 import importlib
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 # A thread that waits for others by spinning takes a shared processor away from them: up to twenty
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fabir.data.squad import Dataset, read_squad, write_squad
     from fabir.errors import InputError
     from fabir.evaluation.squad import evaluate
-    from fabir.reader import Reader
+    from fabir.runtime.torch_model import TorchModel
     from fabir.text.tokens import Tokens, tokenise
 
 __version__ = "0.1.0"
@@ -28,8 +29,8 @@ _WHERE = {
     "Dataset": "fabir.data.squad",
     "InputError": "fabir.errors",
     "Predictor": "fabir.answer.predictor",
-    "Reader": "fabir.reader",
     "Tokens": "fabir.text.tokens",
+    "TorchModel": "fabir.runtime.torch_model",
     "answer_rows": "fabir.bulk.run",
     "evaluate": "fabir.evaluation.squad",
     "pipeline": "fabir.answer.pipeline",
@@ -43,8 +44,8 @@ __all__ = [
     "Dataset",
     "InputError",
     "Predictor",
-    "Reader",
     "Tokens",
+    "TorchModel",
     "answer_rows",
     "evaluate",
     "pipeline",
@@ -55,6 +56,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Reader":
+        message = "fabir.Reader is called fabir.TorchModel now"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        name = "TorchModel"
     if name not in _WHERE:
         raise AttributeError(f"module 'fabir' has no attribute {name!r}")
     try:

@@ -93,7 +93,7 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
     long = " ".join([RAIN, ABBEY] * 20)
     windows = {"max_seq_len": 50, "doc_stride": 20}
     narrow = ask(question=QUESTION, context=long, **windows)
-    other = Predictor(ask.predictor.reader, window=50, stride=30)
+    other = Predictor(ask.predictor.model, window=50, stride=30)
     assert narrow["score"] == pytest.approx(other.answer(QUESTION, long)[0].score)
     with pytest.raises(ValueError, match="stride"):
         ask(question=QUESTION, context=long, max_seq_len=20, doc_stride=20)

@@ -13,13 +13,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir import reader as reader_module
-from fabir.answer import passages
-from fabir.answer import predictor as module
+from fabir.answer import batching, passages
+from fabir.answer.batching import BatchedReader
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
 from fabir.errors import InputError
-from fabir.reader import Reader
+from fabir.runtime import torch_model
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from factories import EXAMPLES, batch_of, small_reader
 
@@ -30,10 +30,10 @@ WORDS = " ".join(passage for _, passage in PAIRS).split()
 @pytest.fixture(autouse=True)
 def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a text is batched with changes no more than the last digits."""
-    monkeypatch.setattr(reader_module, "_has_bf16", lambda device: False)
+    monkeypatch.setattr(torch_model, "_has_bf16", lambda device: False)
 
 
-def lively_reader() -> Reader:
+def lively_reader() -> TorchModel:
     """Untrained, with logits that are far from each other."""
     reader = small_reader()
     with torch.no_grad():
@@ -180,8 +180,8 @@ def test_the_answers_do_not_depend_on_the_batch(
     pairs = [(question, text_of(length)) for length in (5, 700, 90, 16) for question, _ in PAIRS]
     alone = [predictor.answer(*pair, 3) for pair in pairs]
     for chunk, tokens in ((2048, 8192), (3, 8192), (2048, 1), (1, 64)):
-        monkeypatch.setattr(module, "CHUNK", chunk)
-        monkeypatch.setattr(Reader, "batch_words", tokens)
+        monkeypatch.setattr(BatchedReader, "chunk", chunk)
+        monkeypatch.setattr(TorchModel, "batch_words", tokens)
         for found, expected in zip(predictor.answer_all(pairs, 3), alone, strict=True):
             assert_alike(found, expected)
 
@@ -189,12 +189,12 @@ def test_the_answers_do_not_depend_on_the_batch(
 def test_several_threads_give_the_answers_of_one(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Reader, "batch_words", 200)
+    monkeypatch.setattr(TorchModel, "batch_words", 200)
     pairs = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = list(predictor.answer_all(pairs, 3))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     threaded = lively_predictor()
-    monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
+    monkeypatch.setattr(BatchedReader, "most_forms", 10)  # the table of spellings changes under way
     for found, answers in zip(threaded.answer_all(pairs, 3), expected, strict=True):
         assert_alike(found, answers)
     with pytest.raises(InputError, match="question 13 is empty"):
@@ -207,9 +207,9 @@ def test_several_threads_may_ask_at_a_time(
 ) -> None:
     asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = [predictor.answer(*pair, 3) for pair in asked]
-    monkeypatch.setattr(module, "MOST_FORMS", 10)  # the table of spellings changes under way
+    monkeypatch.setattr(BatchedReader, "most_forms", 10)  # the table of spellings changes under way
     monkeypatch.setattr(passages, "KEPT", 350)  # and passages come and go
-    shared = Predictor(cast(Any, Encoder(predictor.reader))) if remembers else lively_predictor()
+    shared = Predictor(cast(Any, Encoder(predictor.model))) if remembers else lively_predictor()
 
     def ask(pair: tuple[str, str]) -> list[Answer]:
         return shared.answer(*pair, 3)
@@ -238,7 +238,7 @@ def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> Non
 def test_pairs_are_taken_from_a_stream_as_they_are_needed(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK", 8)
+    monkeypatch.setattr(BatchedReader, "chunk", 8)
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -258,8 +258,8 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(predictor.answer_all(PAIRS * 3, 2))
-    monkeypatch.setattr(module, "MOST_FORMS", 10)
-    monkeypatch.setattr(Reader, "batch_words", 40)
+    monkeypatch.setattr(BatchedReader, "most_forms", 10)
+    monkeypatch.setattr(TorchModel, "batch_words", 40)
     for found, answers in zip(lively_predictor().answer_all(PAIRS * 3, 2), expected, strict=True):
         assert_alike(found, answers)
 
@@ -305,7 +305,7 @@ def test_what_is_known_does_not_depend_on_who_is_first_in_a_call() -> None:
 def test_no_more_passages_are_remembered_than_there_is_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "KEPT", 100)
+    monkeypatch.setattr(batching, "KEPT", 100)
     monkeypatch.setattr(passages, "KEPT", 100)
     encoder = Encoder(small_reader())
     predictor = Predictor(cast(Any, encoder))
@@ -346,7 +346,7 @@ def test_long_passages_have_the_best_answers_of_all_windows() -> None:
     last = len(tokens.words) - 16
     for begin in (*range(0, last, 10), last):
         start, end = tokens.starts[begin], tokens.ends[begin + 15]
-        batch = batch_of(predictor.reader.vocabulary, (question, passage[start:end]))
+        batch = batch_of(predictor.model.vocabulary, (question, passage[start:end]))
         with torch.inference_mode():
             heads, tails = (side[0, :16].double().numpy() for side in reader.network(batch))
         masses.append((np.logaddexp.reduce(heads), np.logaddexp.reduce(tails)))

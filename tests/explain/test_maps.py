@@ -9,11 +9,11 @@ from torch import nn
 
 from fabir.explain.maps import recorded
 from fabir.explain.page import explain
-from fabir.reader import Reader
 from fabir.readers import READERS
 from fabir.readers.a3 import A3Config
 from fabir.readers.fabir import FabirConfig
 from fabir.readers.rnet import RnetConfig
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from factories import ABBEY, RAIN, batch_of, small_config, small_reader
 
@@ -112,14 +112,14 @@ def test_the_weights_are_those_that_the_network_used() -> None:
         np.testing.assert_allclose(each.weights, expected, atol=1e-5)
 
 
-def hooks(reader: Reader) -> int:
+def hooks(reader: TorchModel) -> int:
     return sum(
         len(module._forward_hooks) + len(module._forward_pre_hooks)
         for module in reader.network.modules()
     )
 
 
-def look(reader: Reader, batch: Any) -> None:
+def look(reader: TorchModel, batch: Any) -> None:
     with recorded(reader.network):
         reader.network(batch)
 

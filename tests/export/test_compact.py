@@ -7,7 +7,7 @@ import torch
 
 from fabir.errors import InputError
 from fabir.export.compact import compact, keep_words
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, batch_of, small_reader
 
 
@@ -15,7 +15,7 @@ def test_all_words_and_rounding_change_logits_little(tmp_path: Path) -> None:
     reader = small_reader()
     reader.save(tmp_path / "whole")
     compact(tmp_path / "whole", tmp_path / "small", words=1000)
-    small = Reader.load(tmp_path / "small")
+    small = TorchModel.load(tmp_path / "small")
     assert small.vocabulary == reader.vocabulary
     scale = reader.fixed_rows.abs().amax(dim=1, keepdim=True)
     assert ((small.fixed_rows - reader.fixed_rows).abs() <= 0.51 / 127 * scale + 1e-3).all()
@@ -47,4 +47,4 @@ def test_no_words_or_the_same_folder_are_refused(tmp_path: Path) -> None:
         keep_words(reader, 0)
     with pytest.raises(InputError, match="another folder"):
         compact(tmp_path, tmp_path / ".", 10)
-    assert Reader.load(tmp_path).vocabulary == reader.vocabulary
+    assert TorchModel.load(tmp_path).vocabulary == reader.vocabulary

@@ -14,8 +14,7 @@ import onnx
 import pytest
 import torch
 
-from fabir import onnx_reader
-from fabir.answer.predictor import Predictor, Reading, load_trained
+from fabir.answer.predictor import Predictor, Reading
 from fabir.cli import main
 from fabir.data.batches import Batch, Steps, collate
 from fabir.data.features import build_features
@@ -23,12 +22,14 @@ from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.export.graphs import quantise
 from fabir.export.onnx import _largest_difference, _met, _with_further, export
-from fabir.onnx_reader import OnnxReader
-from fabir.reader import Reader
 from fabir.readers.a3 import A3Config
 from fabir.readers.bidaf import BidafConfig
 from fabir.readers.fabir import FabirConfig
 from fabir.readers.qanet import QanetConfig
+from fabir.runtime import onnx_model
+from fabir.runtime.base import load_model
+from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import Forms
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
@@ -65,10 +66,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_answers_are_those_of_the_reader_it_came_from(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fabir.reader._has_bf16", lambda device: False)
+    monkeypatch.setattr("fabir.runtime.torch_model._has_bf16", lambda device: False)
     before, after = (Predictor.load(folder) for folder in folders)
-    assert isinstance(before.reader, Reader)
-    assert isinstance(after.reader, OnnxReader)
+    assert isinstance(before.model, TorchModel)
+    assert isinstance(after.model, OnnxModel)
     long = (PAIRS[0][0], " ".join(passage for _, passage in PAIRS * 20))
     for pair in [*PAIRS, long]:
         expected = before.answer(*pair, top_k=3)
@@ -114,8 +115,8 @@ def test_what_reads_word_by_word_is_refused(tmp_path: Path) -> None:
 def test_batches_in_threads_answer_like_one_question_alone(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onnx_reader, "_processors", lambda: 2)
-    monkeypatch.setattr(OnnxReader, "batch_words", 64)
+    monkeypatch.setattr(onnx_model, "processors", lambda: 2)
+    monkeypatch.setattr(OnnxModel, "batch_words", 64)
     predictor = Predictor.load(folders[1])
     for pair, found in zip(PAIRS * 5, predictor.answer_all(PAIRS * 5), strict=True):
         (alone,) = predictor.answer(*pair)
@@ -124,25 +125,25 @@ def test_batches_in_threads_answer_like_one_question_alone(
 
 
 def test_word_rows_are_those_of_the_network(folders: tuple[Path, Path]) -> None:
-    reader = Reader.load(folders[0])
+    reader = TorchModel.load(folders[0])
     rows = np.arange(2 + len(reader.vocabulary.trained) + len(reader.vocabulary.fixed))
     expected = reader._words(torch.from_numpy(rows))
-    np.testing.assert_allclose(OnnxReader.load(folders[1])._rows(rows), expected.detach(), 1e-6)
+    np.testing.assert_allclose(OnnxModel.load(folders[1])._rows(rows), expected.detach(), 1e-6)
 
 
 def test_vectors_of_words_do_not_depend_on_what_was_read_before(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader, forgetful = OnnxReader.load(folders[1]), OnnxReader.load(folders[1])
+    reader, forgetful = OnnxModel.load(folders[1]), OnnxModel.load(folders[1])
     forms = Forms(reader.vocabulary)
     texts = [forms.number([*passage.split(), "a" * 100, "a" * 99]) for _, passage in PAIRS]
 
-    def vectors(reader: OnnxReader, texts: list[np.ndarray]) -> list[np.ndarray]:
+    def vectors(reader: OnnxModel, texts: list[np.ndarray]) -> list[np.ndarray]:
         batch = collate(forms, texts, texts, range(len(texts)), Steps(1, 1, 1, 1))
         return list(reader.inputs(batch)["vectors"][batch.passage])
 
     together = vectors(reader, texts)
-    monkeypatch.setattr(onnx_reader, "_MOST", 20)  # fewer than the words of a passage
+    monkeypatch.setattr(onnx_model, "_MOST", 20)  # fewer than the words of a passage
     for text, expected in zip(texts, together, strict=True):
         for each in reader, forgetful:
             assert (vectors(each, [text])[0] == expected[: len(text)]).all()
@@ -174,8 +175,8 @@ def test_a_further_question_does_not_read_its_passage(
 ) -> None:
     assert_further_questions_are_answered_alike(folders[1])
     reads = []
-    inputs = OnnxReader.inputs
-    monkeypatch.setattr(OnnxReader, "inputs", lambda *given: reads.append(1) or inputs(*given))
+    inputs = OnnxModel.inputs
+    monkeypatch.setattr(OnnxModel, "inputs", lambda *given: reads.append(1) or inputs(*given))
     predictor = Predictor.load(folders[1])
     for pair in PAIRS:
         predictor.answer(*pair)
@@ -251,7 +252,7 @@ def test_a_graph_for_further_questions_is_made_where_it_can_be(
     (tmp_path / "network.onnx").write_bytes(
         onnx.helper.make_model(graph, opset_imports=opset, ir_version=10).SerializeToString()
     )
-    reader = replace(OnnxReader.load(folders[1]), network=tmp_path / "network.onnx", further=None)
+    reader = replace(OnnxModel.load(folders[1]), network=tmp_path / "network.onnx", further=None)
     made = [path.name for path in _with_further(reader)]
     assert made == ["further.onnx"] * (kind == "by words") + ["network.onnx"]
 
@@ -280,7 +281,7 @@ def test_8_bits_are_nearly_as_good(folders: tuple[Path, Path], tmp_path: Path, r
     reader = _in_8_bits(
         folders[1], tmp_path, read_squad(write_files(tmp_path).dev) if real else None
     )
-    assert 1e-5 < _largest_difference(Reader.load(folders[0]), reader) < 1
+    assert 1e-5 < _largest_difference(TorchModel.load(folders[0]), reader) < 1
 
 
 def test_8_bits_do_not_make_an_answer_depend_on_others(
@@ -331,7 +332,7 @@ def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:
     features, config = build_features(dataset()), TrainingConfig()
     lessons = []
     for folder in folders:
-        reader = load_trained(folder)
+        reader = load_model(folder)
         examples = usable_examples(features, reader.vocabulary, config)
         taught = taught_by(reader, examples, features, config).taught
         assert taught is not None
@@ -364,14 +365,14 @@ def test_products_in_8_bits_add_their_biases_themselves(
 
 def test_nothing_to_calibrate_with_is_refused(folders: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match="no question"):
-        _met(OnnxReader.load(folders[1]), Dataset((), "1.1"))
+        _met(OnnxModel.load(folders[1]), Dataset((), "1.1"))
 
 
-def _in_8_bits(exported: Path, folder: Path, data: Dataset | None) -> OnnxReader:
+def _in_8_bits(exported: Path, folder: Path, data: Dataset | None) -> OnnxModel:
     shutil.copytree(exported, folder / "int8")
     (folder / "int8" / "further.onnx").unlink()
-    quantise(folder / "int8" / "network.onnx", _met(OnnxReader.load(exported), data))
-    return OnnxReader.load(folder / "int8")
+    quantise(folder / "int8" / "network.onnx", _met(OnnxModel.load(exported), data))
+    return OnnxModel.load(folder / "int8")
 
 
 def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> None:
@@ -398,7 +399,7 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
 def test_a_graph_that_fails_leaves_nothing(
     folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_others(reader: Reader, forms: Path, network: Path) -> None:
+    def write_others(reader: TorchModel, forms: Path, network: Path) -> None:
         shutil.copy(folders[1] / "forms.onnx", forms)
         network.write_bytes(forms.read_bytes())
 
@@ -412,11 +413,11 @@ def test_a_reader_that_is_saved_again_is_no_longer_exported(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     shutil.copytree(folders[1], tmp_path, dirs_exist_ok=True)
-    reader = Reader.load(folders[0])
+    reader = TorchModel.load(folders[0])
     reader.save(tmp_path)
-    assert isinstance(Predictor.load(tmp_path).reader, Reader)
+    assert isinstance(Predictor.load(tmp_path).model, TorchModel)
 
 
 def test_an_exported_reader_cannot_be_trained_on(folders: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match=r"cannot read .*network\.safetensors"):
-        Reader.load(folders[1])
+        TorchModel.load(folders[1])

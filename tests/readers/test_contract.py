@@ -12,8 +12,8 @@ from torch import Tensor
 from fabir.answer.predictor import Predictor
 from fabir.layers.dropout import Dropout, enable_dropout
 from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
-from fabir.reader import Reader
 from fabir.readers import READERS
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.training.configuration import load_config
 from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
@@ -34,11 +34,11 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module", params=cases())
-def reader(request: pytest.FixtureRequest) -> Reader:
+def reader(request: pytest.FixtureRequest) -> TorchModel:
     return small_reader(*request.param)
 
 
-def read(reader: Reader, *pairs: tuple[str, str]) -> SpanLogits:
+def read(reader: TorchModel, *pairs: tuple[str, str]) -> SpanLogits:
     with torch.no_grad():
         return reader.network(batch_of(reader.vocabulary, *pairs))
 
@@ -50,7 +50,7 @@ def loss_of(logits: SpanLogits, spans: list[tuple[int, int]] = SPANS) -> Tensor:
 
 @pytest.mark.parametrize("pairs", [PAIRS, PAIRS[:1], [("Where", RAIN)], [("Where", "Caen")]])
 def test_logits_are_float32_and_masked_at_padding(
-    reader: Reader, pairs: list[tuple[str, str]]
+    reader: TorchModel, pairs: list[tuple[str, str]]
 ) -> None:
     batch = batch_of(reader.vocabulary, *pairs)
     passage = batch.for_questions(batch.passage)
@@ -62,7 +62,7 @@ def test_logits_are_float32_and_masked_at_padding(
 
 
 @pytest.mark.parametrize("longer", [(PAIRS[2][0], f"{ABBEY} {RAIN}"), (" ".join("abc" * 9), RAIN)])
-def test_a_text_is_read_alike_in_every_batch(reader: Reader, longer: tuple[str, str]) -> None:
+def test_a_text_is_read_alike_in_every_batch(reader: TorchModel, longer: tuple[str, str]) -> None:
     pairs = [*PAIRS, ("Who sat?", "A cat sat.")]  # the last with short words too
     together = read(reader, *pairs, longer)
     for row, pair in enumerate(pairs):
@@ -73,7 +73,7 @@ def test_a_text_is_read_alike_in_every_batch(reader: Reader, longer: tuple[str, 
             )
 
 
-def test_a_passage_is_encoded_alone_and_answered_from_again(reader: Reader) -> None:
+def test_a_passage_is_encoded_alone_and_answered_from_again(reader: TorchModel) -> None:
     """`encode` knows no question: its result serves others, whatever stands at its padding."""
     questions = ["What pulls?", "Who founded the abbey near Caen?", "When"]
     batch = batch_of(reader.vocabulary, *[(question, RAIN) for question in questions])
@@ -90,7 +90,7 @@ def test_a_passage_is_encoded_alone_and_answered_from_again(reader: Reader) -> N
         torch.testing.assert_close(end[: len(last)], last, atol=1e-4, rtol=0)
 
 
-def test_the_gradient_reaches_every_parameter(reader: Reader) -> None:
+def test_the_gradient_reaches_every_parameter(reader: TorchModel) -> None:
     batch = batch_of(reader.vocabulary, *PAIRS)
     logits = reader.network(batch)
     generator = torch.Generator().manual_seed(1)
@@ -108,22 +108,22 @@ def test_the_gradient_reaches_every_parameter(reader: Reader) -> None:
         assert gradient.any(), name
 
 
-def test_is_deterministic(reader: Reader) -> None:
+def test_is_deterministic(reader: TorchModel) -> None:
     """The same seed makes the same weights, the same weights the same logits, bit for bit."""
     twin = small_reader(reader.name, reader.config)
     for before, after in zip(read(reader, *PAIRS), read(twin, *PAIRS), strict=True):
         assert torch.equal(before, after)
 
 
-def test_saving_and_loading_keeps_the_logits(reader: Reader, tmp_path: Path) -> None:
+def test_saving_and_loading_keeps_the_logits(reader: TorchModel, tmp_path: Path) -> None:
     reader.save(tmp_path)
-    loaded = Reader.load(tmp_path)
+    loaded = TorchModel.load(tmp_path)
     assert (loaded.name, loaded.config) == (reader.name, reader.config)
     for before, after in zip(read(reader, *PAIRS), read(loaded, *PAIRS), strict=True):
         assert torch.equal(before, after)
 
 
-def test_reads_and_learns_under_bfloat16(reader: Reader) -> None:
+def test_reads_and_learns_under_bfloat16(reader: TorchModel) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         logits = reader.network(batch_of(reader.vocabulary, *PAIRS))
     assert logits.start.dtype == logits.end.dtype == torch.float32
@@ -138,7 +138,7 @@ def test_reads_and_learns_under_bfloat16(reader: Reader) -> None:
     assert F.cosine_similarity(rough, exact, dim=0) > 0.95
 
 
-def test_trains_with_dropout_alike_from_one_seed(reader: Reader) -> None:
+def test_trains_with_dropout_alike_from_one_seed(reader: TorchModel) -> None:
     twin = small_reader(reader.name, reader.config)
     twin.network.train()
     batch = batch_of(twin.vocabulary, *PAIRS)
@@ -163,7 +163,7 @@ def test_trains_with_dropout_alike_from_one_seed(reader: Reader) -> None:
 
 
 def learn(
-    reader: Reader, pairs: list[tuple[str, str]] = PAIRS, spans: list[tuple[int, int]] = SPANS
+    reader: TorchModel, pairs: list[tuple[str, str]] = PAIRS, spans: list[tuple[int, int]] = SPANS
 ) -> None:
     """Until the answers of all pairs are known by heart."""
     batch = batch_of(reader.vocabulary, *pairs)
@@ -178,7 +178,7 @@ def learn(
     pytest.fail(f"the loss is still {loss:.2f}")
 
 
-def test_learns_four_examples_by_heart(reader: Reader) -> None:
+def test_learns_four_examples_by_heart(reader: TorchModel) -> None:
     learn(small_reader(reader.name, reader.config))
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from collection import write_collection
 from fabir.answer.predictor import Predictor
-from fabir.folder import BUNDLED, WEIGHTS
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.store import WEIGHTS
 from fabir.search.asker import Asker
 from fabir.search.index import Index
 from fabir.serve import guard

@@ -54,7 +54,7 @@ def test_answers_are_those_of_the_predictor_alone() -> None:
     assert sizes == [4]
     assert predictor.asked == [PAIRS]
     for (question, passage, top_k), reading in zip(asked, found, strict=True):
-        alone = next(Predictor(predictor.reader).read_all([(question, passage)], top_k))
+        alone = next(Predictor(predictor.model).read_all([(question, passage)], top_k))
         assert [(a.text, a.start, a.end) for a in reading.answers] == [
             (a.text, a.start, a.end) for a in alone.answers
         ]

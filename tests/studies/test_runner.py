@@ -12,7 +12,7 @@ import yaml
 
 from fabir.data.squad import read_squad
 from fabir.errors import InputError
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.studies import runner
 from fabir.studies.results import Data, report
 from fabir.studies.runner import reproduce
@@ -65,7 +65,7 @@ def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
     for name, (row,) in results["rows"].items():
         assert (row["total"], row["epochs"]) == (total, 1)
         assert row["training_rate"] > 0 < row["answering_rate"]
-        network = Reader.load(done / name).network
+        network = TorchModel.load(done / name).network
         lines = (done / name / "metrics.jsonl").read_text().splitlines()
         assert row["f1"] == max(json.loads(line).get("f1", -1.0) for line in lines)
         assert row["parameters"] == sum(p.numel() for p in network.parameters())

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import FILE, load_checkpoint
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
@@ -45,7 +45,7 @@ def end(process: int) -> bool:
 def check(output: Path) -> None:
     """Once there is a checkpoint there is a reader, and both can be used."""
     if (output / FILE).exists():
-        Reader.load(output)
+        TorchModel.load(output)
         load_checkpoint(output)
 
 

@@ -16,7 +16,7 @@ from fabir.data.features import build_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.reader import Reader, read_tensors
+from fabir.runtime.torch_model import TorchModel, read_tensors
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of
@@ -146,7 +146,7 @@ def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
             train_tiny(files, tmp_path / "broken", config, resume=number > 0)
         saved = load_checkpoint(tmp_path / "broken")[0].step
         assert saved == step if every_step else saved <= step
-        Reader.load(tmp_path / "broken")
+        TorchModel.load(tmp_path / "broken")
     best = train_tiny(files, tmp_path / "broken", config, resume=True)
     assert_same_run(tmp_path / "broken", tmp_path / "unbroken")
     assert best == load_checkpoint(tmp_path / "unbroken")[0].best_f1

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from fabir.answer.predictor import Predictor, _Found, _merge
+from fabir.answer.merging import Found, merge
+from fabir.answer.predictor import Predictor
 from fabir.answer.windows import Candidates
 from fabir.cli import main
 from fabir.data.batches import collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, Passage, read_squad, write_squad
 from fabir.export.compact import keep_words
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, build_vocabulary
+from fabir.text.vocabulary import NO_ANSWER, Forms, VocabularyConfig, build_vocabulary
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
@@ -73,8 +74,8 @@ def test_questions_without_an_answer_point_before_the_passage(no_answer: bool) -
 def test_it_learns_which_questions_have_no_answer(trained: tuple[Path, Files]) -> None:
     folder, files = trained
     predictor = Predictor.load(folder)
-    assert predictor.reader.vocabulary.no_answer
-    threshold = predictor.reader.no_answer_threshold
+    assert predictor.model.vocabulary.no_answer
+    threshold = predictor.model.no_answer_threshold
     assert json.loads((folder / "config.json").read_text())["no_answer_threshold"] == threshold
     right = 0
     for passage, question in read_squad(files.dev).questions:
@@ -89,11 +90,11 @@ def test_it_learns_which_questions_have_no_answer(trained: tuple[Path, Files]) -
 
 
 def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, Files]) -> None:
-    reader = Reader.load(trained[0])
+    reader = TorchModel.load(trained[0])
     predictor = Predictor(reader)
     passage, question = next(iter(with_impossible().questions))
     (reading,) = predictor.read_all([(question.text, passage.text)], top_k=3)
-    forms = predictor._forms
+    forms = Forms(reader.vocabulary)
     asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
         start, end = reader.network(collate(forms, [read], [asked], [0]).tensors())
@@ -106,11 +107,11 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
 
 
 def test_of_windows_the_one_that_believes_least_in_no_answer_counts() -> None:
-    def window(start: int, score: float, none: tuple[float, float]) -> _Found:
+    def window(start: int, score: float, none: tuple[float, float]) -> Found:
         found = Candidates(np.array([start]), np.array([start + 4]), np.array([score]))
-        return _Found(found, score / 2, score / 2, *none)
+        return Found(found, score / 2, score / 2, *none)
 
-    reading = _merge("Rain rain", [window(0, 1.0, (4.0, 5.0)), window(5, 6.0, (2.0, 1.0))], 1)
+    reading = merge("Rain rain", [window(0, 1.0, (4.0, 5.0)), window(5, 6.0, (2.0, 1.0))], 1)
     assert [(answer.text, answer.start) for answer in reading.answers] == [("rain", 5)]
     assert reading.no_answer == pytest.approx(1 / (1 + math.exp(6.0 - 3.0)))
     masses = [math.exp(none) + math.exp(0.5) + math.exp(3.0) for none in (2.0, 1.0)]
@@ -128,7 +129,7 @@ def test_the_command_line_says_that_there_is_no_answer(
 ) -> None:
     folder, files = trained
     text = tmp_path / "text.txt"
-    reader = Reader.load(folder)
+    reader = TorchModel.load(folder)
     reader.no_answer_threshold = 0.0  # nothing is sure enough
     reader.save(tmp_path / "strict")
     text.write_text("A kite needs wind.")
@@ -153,6 +154,6 @@ def test_the_command_line_says_that_there_is_no_answer(
 
 
 def test_a_compact_reader_keeps_its_threshold(trained: tuple[Path, Files]) -> None:
-    reader = Reader.load(trained[0])
+    reader = TorchModel.load(trained[0])
     reader.no_answer_threshold = 0.125
     assert keep_words(reader, 3).no_answer_threshold == 0.125

@@ -3,23 +3,23 @@
 import pytest
 import torch
 
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.training.config import TrainingConfig
 from fabir.training.optimiser import make_optimisers, memory, remember
 from factories import small_reader
 
 
 @pytest.fixture
-def reader() -> Reader:
+def reader() -> TorchModel:
     return small_reader("fabir")
 
 
-def names(reader: Reader, group: dict[str, list[torch.Tensor]]) -> set[str]:
+def names(reader: TorchModel, group: dict[str, list[torch.Tensor]]) -> set[str]:
     known = {parameter: name for name, parameter in reader.network.named_parameters()}
     return {known[parameter] for parameter in group["params"]}  # pyright: ignore[reportArgumentType]
 
 
-def test_decay_spares_words_biases_and_norms(reader: Reader) -> None:
+def test_decay_spares_words_biases_and_norms(reader: TorchModel) -> None:
     (adamw,) = make_optimisers(reader.network, TrainingConfig(weight_decay=0.5))
     decayed, spared = (names(reader, group) for group in adamw.param_groups)
     assert [group["weight_decay"] for group in adamw.param_groups] == [0.5, 0.0]
@@ -28,7 +28,7 @@ def test_decay_spares_words_biases_and_norms(reader: Reader) -> None:
     assert "reduction.reduction.weight" in decayed
 
 
-def test_muon_has_the_matrices_and_adamw_the_rest(reader: Reader) -> None:
+def test_muon_has_the_matrices_and_adamw_the_rest(reader: TorchModel) -> None:
     config = TrainingConfig(optimiser="muon", weight_decay=0.5)
     muon, adamw = make_optimisers(reader.network, config)
     (matrices,) = (names(reader, group) for group in muon.param_groups)
@@ -51,7 +51,7 @@ def test_gates_of_recurrent_networks_are_matrices_too(name: str, part: str) -> N
         assert any(f"{part}.bias_{side}" in name for name in spared)
 
 
-def test_muon_makes_steps_of_the_size_of_adams(reader: Reader) -> None:
+def test_muon_makes_steps_of_the_size_of_adams(reader: TorchModel) -> None:
     """0.2 times the rate in the mean, whatever the size of the gradient (Liu et al. 2025)."""
     config = TrainingConfig(optimiser="muon", learning_rate=0.01)
     muon, _ = make_optimisers(reader.network, config)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from fabir.data.squad import Dataset, write_squad
 from fabir.errors import InputError
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
@@ -68,7 +68,7 @@ def test_the_vocabulary_comes_from_the_training_file_and_the_vectors(
     files: Files, tmp_path: Path
 ) -> None:
     train_tiny(files, tmp_path / "run", CONFIG)
-    reader = Reader.load(tmp_path / "run")
+    reader = TorchModel.load(tmp_path / "run")
     vectors = read_vectors(files.vectors)
     assert reader.vocabulary.fixed == tuple(vectors.words)
     assert set(reader.vocabulary.trained).isdisjoint(vectors.words)
@@ -177,7 +177,7 @@ def test_a_reader_can_be_trained_on(files: Files, tmp_path: Path) -> None:
         torch.testing.assert_close(first[name], second[name])
     moved = run_config(epochs=1, learning_rate=0.1, word_rows=5)
     train_tiny(files, tmp_path / "third", moved, **options)
-    old, new = (Reader.load(tmp_path / name) for name in ("first", "third"))
+    old, new = (TorchModel.load(tmp_path / name) for name in ("first", "third"))
     assert old.vocabulary == new.vocabulary
     assert not torch.equal(old.fixed_rows, new.fixed_rows)
 

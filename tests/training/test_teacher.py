@@ -10,9 +10,9 @@ import torch
 from fabir.data.features import build_features
 from fabir.data.squad import Answer, Dataset, write_squad
 from fabir.errors import InputError
-from fabir.folder import BUNDLED
 from fabir.layers.pointer import SpanLogits
-from fabir.reader import Reader
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
@@ -47,7 +47,7 @@ def student_examples(*, no_answer: bool = False) -> Examples:
 
 
 def test_each_place_has_the_probability_that_the_teacher_gives_it(teacher: Path) -> None:
-    reader, features = Reader.load(teacher), build_features(dataset())
+    reader, features = TorchModel.load(teacher), build_features(dataset())
     examples = student_examples()
     taught = taught_by(reader, examples, features, CONFIG)
     own = usable_examples(features, reader.vocabulary, CONFIG)
@@ -68,7 +68,9 @@ def test_each_place_has_the_probability_that_the_teacher_gives_it(teacher: Path)
 
 
 def test_a_lesson_is_padded_and_in_the_order_of_its_questions(teacher: Path) -> None:
-    taught = taught_by(Reader.load(teacher), student_examples(), build_features(dataset()), CONFIG)
+    taught = taught_by(
+        TorchModel.load(teacher), student_examples(), build_features(dataset()), CONFIG
+    )
     rows = taught.rows[[5, 0]]
     lesson = taught.lesson(rows, 99)
     assert lesson is not None
@@ -127,7 +129,7 @@ def test_a_run_with_a_teacher_goes_on_with_one(files: Files, teacher: Path, tmp_
 def test_both_know_no_answer_or_neither(teacher: Path) -> None:
     with pytest.raises(InputError, match="teacher and student must both"):
         taught_by(
-            Reader.load(teacher),
+            TorchModel.load(teacher),
             student_examples(no_answer=True),
             build_features(dataset()),
             CONFIG,

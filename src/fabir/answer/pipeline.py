@@ -10,8 +10,9 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from fabir.answer.predictor import Answer, Predictor, Reading, Trained
+from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError
+from fabir.runtime.base import Model
 
 Example = tuple[str, str]  # question and context
 
@@ -23,7 +24,7 @@ _OPTIONS = {"top_k", "topk", "handle_impossible_answer", *_SIZES, *_IDLE}
 
 def pipeline(
     task: str = "question-answering",
-    model: "str | Path | Trained | Predictor | None" = None,
+    model: "str | Path | Model | Predictor | None" = None,
     *,
     tokenizer: Any = None,
     device: Any = None,
@@ -35,7 +36,7 @@ def pipeline(
 
     Args:
         task: "question-answering" is the only one
-        model: a reader's folder or name on the hub, a reader, or a Predictor; the bundled one if
+        model: a model's folder or name on the hub, a model, or a Predictor; the bundled one if
             None
         tokenizer, device, framework: not looked at
         revision: of a reader on the hub
@@ -111,7 +112,7 @@ class QuestionAnsweringPipeline:
         """The probability of no answer among all spans, by its odds against the best one."""
         if not reading.answers:
             return 1.0
-        if not self.predictor.reader.vocabulary.no_answer:
+        if not self.predictor.model.vocabulary.no_answer:
             return 0.0
         answer = 1 - reading.no_answer
         return min(1.0, reading.answers[0].score * reading.no_answer / answer) if answer else 1.0
@@ -127,7 +128,7 @@ class QuestionAnsweringPipeline:
         window = old.window if max_seq_len is None else max_seq_len
         shared = window // 4 if doc_stride is None else doc_stride
         words = old.max_words if max_answer_len is None else max_answer_len
-        return Predictor(old.reader, window=window, stride=window - shared, max_words=words)
+        return Predictor(old.model, window=window, stride=window - shared, max_words=words)
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:

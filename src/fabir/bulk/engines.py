@@ -34,7 +34,7 @@ class Answering:
     def __call__(self, chunk: Chunk) -> Answered:
         self.predictor.forget()  # so that no chunk depends on others, and memory does not grow
         pairs = [(asked.question, asked.context) for asked in chunk.asked]
-        threshold = self.predictor.reader.no_answer_threshold
+        threshold = self.predictor.model.no_answer_threshold
         readings = self.predictor.read_all(pairs)
         lines = [
             json_line(answer_row(asked, reading, threshold))

@@ -15,8 +15,9 @@ from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK, COLUMNS
 from fabir.data.tables import KINDS, check_table, table_kind, write_table
 from fabir.errors import InputError
-from fabir.folder import FILES, find_reader
 from fabir.progress import live_line, track
+from fabir.runtime.locate import find_model
+from fabir.runtime.store import FILES
 
 _SHOWN = 100  # bad rows that get a line; more are counted
 
@@ -60,7 +61,7 @@ def answer_rows(
     check_table(output)
     if output.resolve() == source.resolve():
         raise InputError(f"{output} is what the questions are read from: name another file")
-    folder = find_reader(reader)
+    folder = find_model(reader)
     journal = Journal(output, _settings(source, folder, output), resume=resume)
     try:
         with _showing(journal) as show:

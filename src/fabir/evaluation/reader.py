@@ -16,7 +16,7 @@ def evaluate_reader(
     """
     found = dict(read_dataset(predictor, data))
     if threshold is None:
-        threshold = predictor.reader.no_answer_threshold
+        threshold = predictor.model.no_answer_threshold
     if not data.has_unanswerable:
         return evaluate(data, predictions(found, threshold))
     return evaluate(data, predictions(found), no_answer_probabilities(found), threshold)

@@ -19,7 +19,7 @@ from fabir.data.batches import Steps, collate, round_up
 from fabir.errors import InputError
 from fabir.explain.maps import Map, Side, attention_maps, recorded
 from fabir.files import replacing
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import Forms
 
@@ -51,7 +51,7 @@ class Explanation:
 
 
 @torch.inference_mode()
-def explain(reader: Reader, question: str, passage: str, top_k: int = 5) -> Explanation:
+def explain(reader: TorchModel, question: str, passage: str, top_k: int = 5) -> Explanation:
     """Answer a question and say what was attended to, in the window that holds the best answer.
 
     Raises:

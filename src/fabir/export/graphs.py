@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fabir.folder import FURTHER
+from fabir.runtime.store import FURTHER
 
 _FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
 # The inputs that something made of a passage alone is made of, at least and at most.

@@ -20,10 +20,10 @@ from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
 from fabir.export import graphs
 from fabir.files import check_output, replacing
-from fabir.folder import FORMS, FURTHER, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
 from fabir.layers.pointer import PADDING_LOGIT
-from fabir.onnx_reader import OnnxReader
-from fabir.reader import Reader, read_tensors, write_tensors
+from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.store import FORMS, FURTHER, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
+from fabir.runtime.torch_model import TorchModel, read_tensors, write_tensors
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
@@ -68,7 +68,7 @@ def export(
         InputError: `source` is not a reader, its network cannot be exported, `calibrate` has no
             question, or a package is missing.
     """
-    reader = Reader.load(source)
+    reader = TorchModel.load(source)
     check_output(output / NETWORK)
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
@@ -76,7 +76,7 @@ def export(
         forms, network = Path(made, FORMS), Path(made, NETWORK)
         _write_graphs(reader, forms, network)
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
-        exported = OnnxReader(reader.vocabulary, arrays, forms, network)
+        exported = OnnxModel(reader.vocabulary, arrays, forms, network)
         if quantise:
             graphs.quantise(network, _met(exported, calibrate))
             exported = replace(exported)  # which opens the file anew
@@ -97,7 +97,7 @@ def export(
         "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
     }
     if data:
-        for name, each in (("torch", reader), ("onnx", OnnxReader.load(output))):
+        for name, each in (("torch", reader), ("onnx", OnnxModel.load(output))):
             report[name] = evaluate_reader(Predictor(each), data)
     return report
 
@@ -107,7 +107,7 @@ def _copy(path: Path, folder: Path) -> None:
         shutil.copyfile(path, temporary)
 
 
-def _with_further(exported: OnnxReader) -> list[Path]:
+def _with_further(exported: OnnxModel) -> list[Path]:
     """The files of its network, the last one `NETWORK`: with a graph for further questions about a
     passage, if there is something that is made of passages alone, as a row for each word, and if
     the rest does well with that."""
@@ -136,7 +136,7 @@ def _with_further(exported: OnnxReader) -> list[Path]:
     return [further, network]
 
 
-def _write_graphs(reader: Reader, forms: Path, network: Path) -> None:
+def _write_graphs(reader: TorchModel, forms: Path, network: Path) -> None:
     whole: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
     batch = _probe(reader.vocabulary, 3, 2, 47, 23).tensors()
     rows, embedding = whole.embedding.words(batch.words), whole.embedding
@@ -150,7 +150,7 @@ def _write_graphs(reader: Reader, forms: Path, network: Path) -> None:
 
 
 def _write_graph(
-    reader: Reader,
+    reader: TorchModel,
     path: Path,
     module: nn.Module,
     inputs: tuple[Tensor, ...],
@@ -208,7 +208,7 @@ def _write_graph(
     path.write_bytes(model.SerializeToString())
 
 
-def _met(exported: OnnxReader, data: Dataset | None) -> list[dict[str, np.ndarray]]:
+def _met(exported: OnnxModel, data: Dataset | None) -> list[dict[str, np.ndarray]]:
     """What the graph is given for some questions of `data`, or for random words."""
     if data is None:
         shapes = ((3, 2, 150, 15), (4, 1, 80, 8), (1, 1, 400, 40))
@@ -218,7 +218,7 @@ def _met(exported: OnnxReader, data: Dataset | None) -> list[dict[str, np.ndarra
         return [exported.inputs(batch) for batch in batches]
     found: list[dict[str, np.ndarray]] = []
 
-    class Recorder(OnnxReader):
+    class Recorder(OnnxModel):
         def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
             found.append(super().inputs(batch))
             return found[-1]
@@ -233,7 +233,7 @@ def _met(exported: OnnxReader, data: Dataset | None) -> list[dict[str, np.ndarra
     return found
 
 
-def _largest_difference(reader: Reader, exported: OnnxReader) -> float:
+def _largest_difference(reader: TorchModel, exported: OnnxModel) -> float:
     """Between the logits of both on random texts of several shapes."""
     largest = 0.0
     for questions, passages, length, asked in ((1, 1, 30, 5), (5, 2, 150, 17), (3, 3, 64, 9)):

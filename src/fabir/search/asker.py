@@ -94,7 +94,7 @@ class Asker:
     ) -> list[Found]:
         """At most `top_k` answers from what was read in each of the passages."""
         found = zip(passages, readings, strict=True)
-        ranked = merge(found, self.predictor.reader.no_answer_threshold)
+        ranked = merge(found, self.predictor.model.no_answer_threshold)
         return [_found(*each) for each in ranked[:top_k] if each[0] >= self.least]
 
 

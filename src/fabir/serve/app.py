@@ -34,7 +34,7 @@ class Service:
         self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, waiting: int
     ) -> None:
         self.asker, self.explainer = asker, explainer
-        self.threshold = predictor.reader.no_answer_threshold
+        self.threshold = predictor.model.no_answer_threshold
         self.metrics = Metrics()
         self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is for one thread
         self.batcher = Batcher(predictor, waiting=waiting, noticed=self.metrics.batches.observe)

@@ -8,11 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabir.folder import WEIGHTS, find_reader
+from fabir.runtime.locate import find_model
+from fabir.runtime.store import WEIGHTS
 from fabir.serve.batching import BusyError
 
 if TYPE_CHECKING:
-    from fabir.reader import Reader
+    from fabir.runtime.torch_model import TorchModel
 
 _MOST = 4  # pages that are made or waited for at a time
 
@@ -25,7 +26,7 @@ class Explainer:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = find_reader(folder)
+        self.folder = find_model(folder)
         self._thread = ThreadPoolExecutor(1, "fabir-explainer")
         self._asked = 0
 
@@ -67,7 +68,7 @@ class Explainer:
             return path.read_text(encoding="utf-8")
 
     @cached_property
-    def _reader(self) -> "Reader":
-        from fabir.reader import Reader
+    def _reader(self) -> "TorchModel":
+        from fabir.runtime.torch_model import TorchModel
 
-        return Reader.load(self.folder)
+        return TorchModel.load(self.folder)

@@ -23,8 +23,8 @@ from fabir.evaluation.squad import evaluate
 from fabir.files import locked
 from fabir.layers.embedding import VocabularySizes
 from fabir.machine import processor
-from fabir.reader import Reader
 from fabir.readers import build_network
+from fabir.runtime.torch_model import TorchModel
 from fabir.studies.results import LOCK, Data, Run, Table
 from fabir.studies.study import Study, sample
 from fabir.text.vectors import read_vectors
@@ -159,7 +159,7 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
         on_bad_answer="skip",
     )
     progress = load_checkpoint(folder)[0]
-    reader, timed = Reader.load(folder), sample(dev, _TIMED)
+    reader, timed = TorchModel.load(folder), sample(dev, _TIMED)
     if torch.cuda.is_available():
         reader.network.cuda()
     seconds = statistics.median(_seconds(reader, timed) for _ in range(_ROUNDS))
@@ -174,7 +174,7 @@ def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str,
     }
 
 
-def _seconds(reader: Reader, questions: Dataset) -> float:
+def _seconds(reader: TorchModel, questions: Dataset) -> float:
     """How long it takes to answer them, with no words remembered from before."""
     predictor = Predictor(reader)
     began = time.perf_counter()

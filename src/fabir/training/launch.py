@@ -17,7 +17,7 @@ from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 from fabir.allocation import TRAINING
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
@@ -29,7 +29,7 @@ _LEAST = 16  # questions of a batch that keep one process busy
 class Job:
     """What a `Trainer` is made of."""
 
-    reader: Reader
+    reader: TorchModel
     config: TrainingConfig
     examples: Examples
     dev: Dataset

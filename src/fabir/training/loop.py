@@ -20,7 +20,7 @@ from fabir.evaluation.squad import evaluate
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout
 from fabir.progress import live_line
-from fabir.reader import Reader
+from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.examples import Examples
@@ -41,7 +41,7 @@ class Trainer:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: TorchModel,
         config: TrainingConfig,
         examples: Examples,
         dev: Dataset,

@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
-from fabir.answer.predictor import load_trained
 from fabir.data.features import Features, load_features
 from fabir.data.squad import Dataset, joined, read_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.folder import NETWORK, WEIGHTS, find_reader
-from fabir.reader import Reader
+from fabir.runtime.base import load_model
+from fabir.runtime.locate import find_model
+from fabir.runtime.store import NETWORK, WEIGHTS
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
@@ -88,8 +89,8 @@ def _job(
 ) -> Job:
     dev = read_squad(dev_file, "keep")
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
-    folder = find_reader(teacher) if teacher else None
-    known = load_trained(folder) if folder else None
+    folder = find_model(teacher) if teacher else None
+    known = load_model(folder) if folder else None
     ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
     examples, settings = ready.examples, ready.settings
     if folder:
@@ -113,7 +114,7 @@ def _digest(folder: Path) -> str:
 class Prepared(NamedTuple):
     """A new or continued reader, what it learns from, and a digest of both."""
 
-    reader: Reader
+    reader: TorchModel
     examples: Examples
     features: Features
     settings: str
@@ -163,7 +164,7 @@ def _check_resumable(
 
 def _new(
     config: RunConfig, features: Features, vectors_file: Path | str | None, no_answer: bool
-) -> Reader:
+) -> TorchModel:
     if vectors_file is None:
         raise InputError("a new reader needs word vectors: name them with --vectors")
     vectors = read_vectors(vectors_file)
@@ -171,14 +172,14 @@ def _new(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
     )
     fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
-    return Reader.build(config.reader, config.network, vocabulary, fixed)
+    return TorchModel.build(config.reader, config.network, vocabulary, fixed)
 
 
-def _continued(config: RunConfig, start: Path) -> Reader:
+def _continued(config: RunConfig, start: Path) -> TorchModel:
     """The reader in `start`, with the dropout rates of the configuration."""
-    old = Reader.load(start)
+    old = TorchModel.load(start)
     try:
-        reader = Reader.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
+        reader = TorchModel.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
         reader.no_answer_threshold = old.no_answer_threshold
         reader.network.load_state_dict(old.network.state_dict())
     except (ValueError, RuntimeError) as error:
@@ -188,7 +189,7 @@ def _continued(config: RunConfig, start: Path) -> Reader:
     return reader
 
 
-def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
+def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
     """A digest of what a checkpoint depends on; the schedule may change when a run resumes."""
     words = (reader.vocabulary.trained, reader.vocabulary.fixed, reader.vocabulary.characters)
     optimiser = config.training.optimiser

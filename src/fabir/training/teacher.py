@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from fabir.answer.predictor import Trained
 from fabir.data.features import Features, Ragged
 from fabir.errors import InputError
 from fabir.progress import track
+from fabir.runtime.base import Model
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
 
@@ -20,7 +20,7 @@ _TOKENS = 32 * 150  # of the passages in a batch, about
 
 
 def taught_by(
-    teacher: Trained, examples: Examples, features: Features, config: TrainingConfig
+    teacher: Model, examples: Examples, features: Features, config: TrainingConfig
 ) -> Examples:
     """The same examples with the probabilities that `teacher` gives each place of their passages.
 

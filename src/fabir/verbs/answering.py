@@ -88,7 +88,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     top_k = 20 if options.nbest else 1
     predictor = Predictor.load(options.reader)
     found = dict(read_dataset(predictor, data, top_k))
-    threshold = predictor.reader.no_answer_threshold
+    threshold = predictor.model.no_answer_threshold
     write_predictions(found, threshold, options.output, options.nbest, options.na_prob)
 
 
@@ -183,7 +183,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     for folder, name in zip(folders, names, strict=True):
         predictor = Predictor.load(folder)
         found[name] = dict(read_dataset(predictor, data))
-        thresholds[name] = predictor.reader.no_answer_threshold
+        thresholds[name] = predictor.model.no_answer_threshold
     analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
     print(write_report(analysis, options.output))
 
@@ -199,10 +199,10 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.explain.page import explain, write_page
     from fabir.files import read_text
-    from fabir.folder import find_reader
-    from fabir.reader import Reader
+    from fabir.runtime.locate import find_model
+    from fabir.runtime.torch_model import TorchModel
 
     passage = read_text(options.passage)
-    reader = Reader.load(find_reader(options.reader))
+    reader = TorchModel.load(find_model(options.reader))
     write_page(explain(reader, options.question, passage, options.top_k), options.output)
     print(options.output)

@@ -47,7 +47,7 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
     from fabir.errors import InputError
     from fabir.export.onnx import export
-    from fabir.folder import find_reader
+    from fabir.runtime.locate import find_model
 
     quantise = options.quantise == "int8"
     if options.calibrate and not quantise:
@@ -55,6 +55,6 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
     calibrate, data = (
         read_squad(path, "keep") if path else None for path in (options.calibrate, options.data)
     )
-    source = find_reader(options.reader)
+    source = find_model(options.reader)
     report = export(source, options.output, quantise=quantise, calibrate=calibrate, data=data)
     print(json.dumps(report, indent=1))

@@ -12,15 +12,15 @@ from torch import Tensor
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
-from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
+from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, WORD_DIM, batch_of, small_config, small_reader, small_vocabulary
 
 FILES = {"config.json", "vocabulary.json", "words.safetensors", "network.safetensors"}
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
 
 
-def logits(reader: Reader) -> Tensor:
+def logits(reader: TorchModel) -> Tensor:
     with torch.no_grad():
         return torch.stack(reader.network.eval()(batch_of(reader.vocabulary, *PAIRS)))
 
@@ -53,7 +53,7 @@ def test_answering_leaves_torch_its_threads() -> None:
 
 
 def test_what_is_saved_is_loaded(saved: Path) -> None:
-    reader, loaded = small_reader(), Reader.load(str(saved))
+    reader, loaded = small_reader(), TorchModel.load(str(saved))
     assert (loaded.name, loaded.config) == ("fabir", reader.config)
     assert loaded.vocabulary == reader.vocabulary
     assert not loaded.network.training
@@ -72,16 +72,16 @@ def test_saving_again_replaces_the_files(folder: Path) -> None:
     other = small_reader("fabir", FabirConfig(layers=1))
     other.save(folder)
     assert {path.name for path in folder.iterdir()} == FILES
-    assert torch.equal(logits(Reader.load(folder)), logits(other))
+    assert torch.equal(logits(TorchModel.load(folder)), logits(other))
 
 
 def test_word_rows_are_stored_as_float16(tmp_path: Path) -> None:
     vocabulary, rows = small_vocabulary(), torch.rand(20, WORD_DIM) * 2 - 1
-    reader = Reader.build("fabir", small_config(FabirConfig()), vocabulary, rows)
+    reader = TorchModel.build("fabir", small_config(FabirConfig()), vocabulary, rows)
     assert torch.equal(reader.fixed_rows, rows)
     reader.save(tmp_path)
     assert load_file(tmp_path / "words.safetensors")["rows"].dtype == torch.float16
-    loaded = Reader.load(tmp_path).fixed_rows
+    loaded = TorchModel.load(tmp_path).fixed_rows
     assert loaded.dtype == torch.float32
     torch.testing.assert_close(loaded, rows, atol=1e-3, rtol=0)
 
@@ -94,7 +94,7 @@ def test_a_small_reader_has_eight_bits_a_word_feature(tmp_path: Path) -> None:
     assert (words["rows"].dtype, words["scales"].dtype) == (torch.int8, torch.float16)
     weights = load_file(tmp_path / "network.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
-    loaded = Reader.load(tmp_path)
+    loaded = TorchModel.load(tmp_path)
     error = (loaded.fixed_rows - reader.fixed_rows).abs().amax(dim=1)
     assert (error <= reader.fixed_rows.abs().amax(dim=1) / 127).all()
     torch.testing.assert_close(logits(loaded), logits(reader), atol=0.05, rtol=0)
@@ -102,19 +102,19 @@ def test_a_small_reader_has_eight_bits_a_word_feature(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("only_weights", [False, True])
 def test_word_rows_that_were_trained_are_saved(folder: Path, only_weights: bool) -> None:
-    reader = Reader.load(folder)
+    reader = TorchModel.load(folder)
     reader.unfreeze_words(3)
     with torch.no_grad():
         for parameter in reader.network.parameters():
             parameter.add_(0.5)
         tuned = reader.network.get_parameter("embedding.words.tuned")
         tuned.copy_(tuned.half())
-    before = Reader.load(folder)
+    before = TorchModel.load(folder)
     if only_weights:
         reader.save_weights(folder)
     else:
         reader.save(folder)
-    loaded = Reader.load(folder)
+    loaded = TorchModel.load(folder)
     assert not torch.equal(loaded.fixed_rows, before.fixed_rows)
     assert torch.equal(loaded.fixed_rows, reader.fixed_rows)
     assert torch.equal(logits(loaded), logits(reader))
@@ -123,19 +123,19 @@ def test_word_rows_that_were_trained_are_saved(folder: Path, only_weights: bool)
 def test_rows_and_words_must_be_as_many() -> None:
     config = small_config(FabirConfig())
     with pytest.raises(InputError, match="1 rows for 20 fixed words"):
-        Reader.build("fabir", config, small_vocabulary(), torch.zeros(1, WORD_DIM))
+        TorchModel.build("fabir", config, small_vocabulary(), torch.zeros(1, WORD_DIM))
 
 
 def test_a_network_that_cannot_be_built() -> None:
     config = small_config(FabirConfig(heads=3))
     with pytest.raises(InputError, match="reader fabir: 3 heads do not divide the 20 features"):
-        Reader.build("fabir", config, small_vocabulary(), torch.zeros(20, WORD_DIM))
+        TorchModel.build("fabir", config, small_vocabulary(), torch.zeros(20, WORD_DIM))
 
 
 def complaint(folder: Path) -> str:
     """The message, which is one line and names the folder."""
     with pytest.raises(InputError) as caught:
-        Reader.load(folder)
+        TorchModel.load(folder)
     message = str(caught.value)
     assert str(folder) in message
     assert "\n" not in message

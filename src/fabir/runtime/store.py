@@ -12,7 +12,6 @@ further.onnx           for ONNX Runtime: from the latter to logits of further qu
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -24,33 +23,6 @@ SETTINGS, VOCABULARY, WORDS = "config.json", "vocabulary.json", "words.safetenso
 WEIGHTS = "network.safetensors"
 FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"
 FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, NETWORK, FURTHER
-BUNDLED = Path(__file__).parent / "pretrained"
-_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-
-
-def find_reader(reader: str | Path | None, revision: str | None = None) -> Path:
-    """The folder of a reader, which may not be one.
-
-    Args:
-        reader: a folder; None or "bundled" for the one that comes with fabir; or, if there is no
-            such folder, "owner/name" on the Hugging Face hub, from where it is fetched
-        revision: on the hub, a branch, tag or commit
-
-    Raises:
-        InputError: it cannot be fetched.
-    """
-    if reader is None:
-        return BUNDLED
-    folder = Path(reader)
-    if folder.exists():
-        return folder
-    if str(reader) == "bundled":
-        return BUNDLED
-    if _HUB_NAME.fullmatch(folder.as_posix()):
-        from fabir.hub import fetch
-
-        return fetch(folder.as_posix(), revision)
-    return folder
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

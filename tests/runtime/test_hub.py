@@ -11,9 +11,10 @@ import pytest
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
-from fabir.folder import BUNDLED, FILES, find_reader
-from fabir.hub import push
-from fabir.reader import Reader
+from fabir.runtime.hub import push
+from fabir.runtime.locate import BUNDLED, find_model
+from fabir.runtime.store import FILES
+from fabir.runtime.torch_model import TorchModel
 from factories import ABBEY, small_reader
 
 ASKED = ("Who founded the abbey?", ABBEY)
@@ -75,13 +76,13 @@ def test_a_pushed_reader_is_got_by_name(hub: Hub) -> None:
     assert hub.calls[-1] == ("me/small", {"revision": "v1", "allow_patterns": list(FILES)})
     for name in ("me/small", Path("me/small")):
         assert Predictor.load(name).answer(*ASKED) == answers
-        assert Predictor(Reader.from_pretrained(name)).answer(*ASKED) == answers
+        assert Predictor(TorchModel.from_pretrained(name)).answer(*ASKED) == answers
 
 
 def test_a_folder_goes_before_the_hub(hub: Hub, tmp_path: Path) -> None:
     reader = small_reader()
     reader.save_pretrained("me/small")
-    assert Predictor(Reader.from_pretrained("me/small")).answer(*ASKED)
+    assert Predictor(TorchModel.from_pretrained("me/small")).answer(*ASKED)
     Predictor.from_pretrained(tmp_path / "me" / "small", max_words=5)
     assert hub.calls == []
 
@@ -98,9 +99,9 @@ def test_a_model_card_is_kept(hub: Hub) -> None:
 
 
 def test_the_bundled_reader_has_a_name(hub: Hub) -> None:
-    assert find_reader(None) == find_reader("bundled") == find_reader(Path("bundled")) == BUNDLED
+    assert find_model(None) == find_model("bundled") == find_model(Path("bundled")) == BUNDLED
     Path("bundled").mkdir()
-    assert find_reader("bundled") == Path("bundled")
+    assert find_model("bundled") == Path("bundled")
 
 
 def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +112,7 @@ def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.Monk
     with pytest.raises(InputError, match=r"hub is not a reader's folder: it lacks config.json"):
         push(hub.folder, "me/small")
     for path in ("runs/deep/er", "/no/reader", "nothing", "../me"):
-        assert find_reader(path) == Path(path)
+        assert find_model(path) == Path(path)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(InputError, match=r"no folder me/none; .* pip install 'fabir\[hub\]'"):
         Predictor.load("me/none")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fabir.errors import InputError
-from fabir.folder import FILES, SETTINGS
+from fabir.runtime.store import FILES, SETTINGS
 
 _CARD = """---
 library_name: fabir

@@ -1,11 +1,12 @@
-"""How many processors an exported reader takes; all else of it is tested with the export."""
+"""How many processors are used, by what the system says."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from fabir import onnx_reader
+from fabir.runtime import processors as module
+from fabir.runtime.processors import processors
 
 
 @pytest.mark.parametrize(
@@ -26,14 +27,14 @@ def test_a_containers_share_of_the_processors(
     file = tmp_path / "cpu.max"
     if share is not None:
         file.write_text(share)
-    monkeypatch.setattr(onnx_reader, "_SHARE", file)
+    monkeypatch.setattr(module, "SHARE", file)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert onnx_reader._processors() == expected
+    assert processors() == expected
 
 
 def test_who_names_a_number_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpu.max").write_text("100000 100000\n")
-    monkeypatch.setattr(onnx_reader, "_SHARE", tmp_path / "cpu.max")
+    monkeypatch.setattr(module, "SHARE", tmp_path / "cpu.max")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert onnx_reader._processors() == 3
+    assert processors() == 3

@@ -4,7 +4,6 @@
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +16,11 @@ from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
-from fabir.folder import FORMS, FURTHER, NETWORK, WORDS, read_settings, read_vocabulary
+from fabir.runtime.processors import processors
+from fabir.runtime.store import FORMS, FURTHER, NETWORK, WORDS, read_settings, read_vocabulary
 from fabir.text.vocabulary import Vocabulary
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
-_SHARE = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds of every so many
 _MOST = 50_000  # vectors of word forms that are remembered between batches
 
 
@@ -57,7 +56,7 @@ class _Remembered:
 
 
 @dataclass
-class OnnxReader:
+class OnnxModel:
     """A network in ONNX Runtime with its word rows and its vocabulary.
 
     Args:
@@ -80,7 +79,7 @@ class OnnxReader:
     batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
 
     @classmethod
-    def load(cls, folder: str | Path) -> "OnnxReader":
+    def load(cls, folder: str | Path) -> "OnnxModel":
         """Read an exported reader.
 
         Raises:
@@ -105,7 +104,7 @@ class OnnxReader:
     @property
     def parallel(self) -> int:
         """How many batches at a time are read fastest, each in a thread of its own."""
-        return _processors()
+        return processors()
 
     def logits(
         self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
@@ -219,20 +218,6 @@ def _read_further(path: Path, network: onnxruntime.InferenceSession) -> bytes:
             "again, or remove the file"
         )
     return found
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isdecimal():
-        return max(1, int(given))
-    affinity = getattr(os, "sched_getaffinity", None)
-    seen = len(affinity(0)) if affinity else os.cpu_count() or 1
-    try:  # a container's share of their time; "max" if there is no limit
-        quota, period = map(int, _SHARE.read_text().split())
-    except (OSError, ValueError):
-        return seen
-    return max(1, min(seen, round(quota / period)))
 
 
 def _read_words(path: Path) -> dict[str, np.ndarray]:

@@ -18,7 +18,11 @@ from torch import Tensor, nn
 from fabir.data.batches import COARSE, Batch
 from fabir.errors import InputError
 from fabir.files import replacing, write_json
-from fabir.folder import (
+from fabir.layers.embedding import VocabularySizes, WordRows
+from fabir.readers import build_network, registered
+from fabir.runtime.hub import push
+from fabir.runtime.locate import find_model
+from fabir.runtime.store import (
     FORMAT,
     FORMS,
     FURTHER,
@@ -27,12 +31,9 @@ from fabir.folder import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
-    find_reader,
     read_settings,
     read_vocabulary,
 )
-from fabir.layers.embedding import VocabularySizes, WordRows
-from fabir.readers import build_network, registered
 from fabir.text.vocabulary import Vocabulary
 
 _WORDS = "embedding.words"  # where every reader keeps its word rows
@@ -40,7 +41,7 @@ _TUNED = f"{_WORDS}.tuned"
 
 
 @dataclass
-class Reader:
+class TorchModel:
     """A network with the vocabulary it was built for.
 
     Args:
@@ -61,7 +62,7 @@ class Reader:
         return registered(self.name).batch_words
 
     @classmethod
-    def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "Reader":
+    def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "TorchModel":
         """A new, untrained reader.
 
         Args:
@@ -166,7 +167,7 @@ class Reader:
         write_json(folder / SETTINGS, settings)
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Reader":
+    def load(cls, folder: str | Path) -> "TorchModel":
         """Read a folder written by `save` or by training; the network is in evaluation mode.
 
         In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub.
@@ -174,7 +175,7 @@ class Reader:
         Raises:
             InputError: a file is missing, damaged or of another version.
         """
-        folder = find_reader(folder)
+        folder = find_model(folder)
         settings = read_settings(folder)
         vocabulary = read_vocabulary(folder)
         rows = _read_rows(folder / WORDS)
@@ -197,9 +198,9 @@ class Reader:
         return reader
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> "Reader":
+    def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> "TorchModel":
         """As `load`, under the name that others use; `revision` is one of the hub's."""
-        return cls.load(find_reader(name, revision))
+        return cls.load(find_model(name, revision))
 
     save_pretrained = save
 
@@ -209,8 +210,6 @@ class Reader:
         Raises:
             InputError: huggingface_hub is missing, or the hub refuses.
         """
-        from fabir.hub import push
-
         with TemporaryDirectory() as folder:
             self.save(folder)
             return push(folder, name, private=private, token=token)

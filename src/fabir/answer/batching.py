@@ -1,0 +1,173 @@
+"""Windows sorted by length, batched within a budget of words, and run through a model.
+
+Knows windows and logits: texts come in and answers go out in the Predictor.
+"""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain, groupby
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from fabir.answer.merging import Found
+from fabir.answer.passages import KEPT, Part, count_words, recall, remember
+from fabir.answer.spans import top_spans
+from fabir.answer.windows import Candidates
+from fabir.data.batches import Batch, collate, round_up
+from fabir.runtime.base import Model
+from fabir.text.vocabulary import Forms
+
+
+class Window(NamedTuple):
+    """A part of a passage, asked one question."""
+
+    pair: int
+    question: list[str]
+    part: Part
+
+
+class Plan(NamedTuple):
+    """What a chunk of windows is read as.
+
+    batches: indices into the chunk; the windows of a batch are of similar length
+    known: the parts that a model has encoded before; a batch has only such parts, or none
+    keep: whether the encodings of other parts are kept
+    """
+
+    batches: list[list[int]]
+    known: set[Part]
+    keep: bool
+
+
+class BatchedReader:
+    """Reads windows with a model, several batches at a time. Threads may share it.
+
+    Args:
+        max_words: words of the longest answer
+    """
+
+    chunk = 2048  # windows that are sorted by length together: a length has its own kernels
+    most_forms = 500_000  # spellings remembered between calls
+
+    def __init__(self, model: Model, max_words: int) -> None:
+        self._model, self._max_words = model, max_words
+        self._forms = Forms(model.vocabulary)
+        self._forming = Lock()
+        self._parallel = model.parallel
+        self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
+
+    def read(self, chunk: list[Window], top_k: int) -> Iterator[Found]:
+        """What is found in each window, in their order.
+
+        Several batches are read at a time from now on, a thread each. That beats several threads
+        on each batch.
+        """
+        plan = self._plan(chunk)
+        batches = [[chunk[i] for i in chosen] for chosen in plan.batches]
+        read = partial(self._read_batch, plan=plan, top_k=top_k)
+        run = self._pool.map if self._pool and len(batches) > 1 else map
+        return _in_order(plan.batches, run(read, batches))
+
+    def clear(self) -> None:
+        """Forget the spellings seen so far."""
+        with self._forming:
+            self._forms = Forms(self._model.vocabulary)
+
+    def _plan(self, chunk: list[Window]) -> Plan:
+        """Batches of similar length, within a budget of padded words.
+
+        Questions about a part stay together. Known parts have batches of their own, which need
+        not encode them.
+        """
+        longest: dict[Part, int] = {}  # question about each part: it pads those read with it
+        for window in chunk:
+            longest[window.part] = max(longest.get(window.part, 0), len(window.question))
+        keep = len(chunk) < self.chunk and count_words(longest) <= KEPT
+        known = {part for part in longest if keep and part.encoded}
+
+        step = self._model.steps.passage
+        lengths = {part: round_up(len(part.words), step) for part in longest}
+        keys = {part: (part in known, -lengths[part], longest[part]) for part in longest}
+        order = sorted(range(len(chunk)), key=lambda i: keys[chunk[i].part])
+        words = sum(lengths[window.part] for window in chunk)
+        most = min(self._model.batch_words, -(-words // self._parallel))  # a batch a thread
+        batches: list[list[int]] = []
+        for _, group in groupby(order, key=lambda i: chunk[i].part in known):
+            left = list(group)
+            while left:
+                size = max(1, most // lengths[chunk[left[0]].part])
+                batches.append(left[:size])
+                left = left[size:]
+        return Plan(batches, known, keep)
+
+    def _collate(self, batch: list[Window], parts: list[Part]) -> Batch[np.ndarray]:
+        rows = {part: row for row, part in enumerate(parts)}
+        passage_of = [rows[window.part] for window in batch]
+        with self._forming:
+            if len(self._forms) > self.most_forms:
+                self._forms = Forms(self._model.vocabulary)
+            number = self._forms.number
+            passages = [number(part.words) for part in parts]
+            questions = [number(window.question) for window in batch]
+            return collate(self._forms, passages, questions, passage_of, self._model.steps)
+
+    def _read_batch(self, batch: list[Window], *, plan: Plan, top_k: int) -> list[Found]:
+        parts = list(dict.fromkeys(window.part for window in batch))
+        arrays = self._collate(batch, parts)
+        again = parts[0] in plan.known
+        memo = recall(parts, arrays) if again else {} if plan.keep else None
+        logits = self._model.logits(arrays, memo)
+        if memo and not again:
+            remember(parts, arrays, memo)
+        first = len(self._forms.before)  # before it is the place that stands for no answer
+        return _decode(batch, logits, first, self._max_words, top_k)
+
+
+def _in_order(rows: list[list[int]], found: Iterable[list[Found]]) -> Iterator[Found]:
+    """What batches found, by the numbers of their rows."""
+    results = dict(zip(chain(*rows), chain.from_iterable(found), strict=True))
+    yield from map(results.__getitem__, range(len(results)))
+
+
+def _decode(
+    batch: list[Window],
+    logits: tuple[np.ndarray, ...],
+    first: int,
+    max_words: int,
+    top_k: int,
+) -> list[Found]:
+    """What the logits of a batch say of each window.
+
+    Shape: logits [batch, first + passage] each
+    """
+    start, end = (side[:, first:] for side in logits)
+    wanted = min(_spans_for(top_k, max_words), start.shape[1] * max_words)
+    spans = top_spans(start, end, max_words=max_words, k=wanted)
+    masses = [_log_sum(start), _log_sum(end)]
+    if first:
+        masses += [side[:, 0] for side in logits]
+    found = []
+    rows = np.stack(masses, axis=1).tolist()
+    for window, mass, start, end, score in zip(batch, rows, *spans, strict=True):
+        real = score > -np.inf
+        starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
+        found.append(Found(Candidates(starts, ends, score[real].astype(np.float64)), *mass))
+    return found
+
+
+def _spans_for(top_k: int, n: int) -> int:
+    """How many of a window's spans surely hold its share of the answers.
+
+    A chosen span of `n` words, the most there may be, overlaps at most `n * n` spans that start
+    within it and `n * (n - 1) / 2` that start before.
+    """
+    return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
+
+
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    """The logarithm of each row's sum of exponentials. Shape: [batch, passage] -> [batch]"""
+    highest = logits.max(axis=1, keepdims=True)
+    return np.log(np.exp(logits - highest).sum(axis=1)) + highest[:, 0]
