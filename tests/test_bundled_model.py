@@ -22,7 +22,9 @@ ADVICE = """The scores of the bundled reader differ from the pinned ones.
 If a new reader was trained on purpose, copy its scores to PINNED in this file. Evaluate it on
 SQuAD's dev set first. If the weights are the old ones, the export or the code on the way from text
 to answer has changed the answers: find out why."""
-MARGIN = 0.05  # in log score; rounding in 8 bits moves a score by as much
+# In log score. Rounding in 8 bits moves a margin by 0.02. Processors without VNNI, whose sums in
+# 8 bits overflow, move most by less than 0.1.
+MARGIN = 0.1
 
 
 @pytest.fixture(scope="module")
