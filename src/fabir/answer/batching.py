@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fabir.answer.merging import Found
-from fabir.answer.passages import KEPT, Part, count_words, recall, remember
+from fabir.answer.passages import Part, PassageCache, count_words
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates
 from fabir.data.batches import Batch, collate, round_up
@@ -46,14 +46,15 @@ class BatchedReader:
     """Reads windows with a model, several batches at a time. Threads may share it.
 
     Args:
+        passages: where what is encoded is kept for later calls
         max_words: words of the longest answer
     """
 
     chunk = 2048  # windows that are sorted by length together: a length has its own kernels
-    most_forms = 500_000  # spellings remembered between calls
+    most_kept = 1 << 16  # words of passages of one call; more would push each other out
 
-    def __init__(self, model: Model, max_words: int) -> None:
-        self._model, self._max_words = model, max_words
+    def __init__(self, model: Model, passages: PassageCache, max_words: int) -> None:
+        self._model, self._passages, self._max_words = model, passages, max_words
         self._forms = Forms(model.vocabulary)
         self._forming = Lock()
         self._parallel = model.parallel
@@ -72,9 +73,11 @@ class BatchedReader:
         return _in_order(plan.batches, run(read, batches))
 
     def clear(self) -> None:
-        """Forget the spellings seen so far."""
+        """Forget the spellings and passages seen so far, and what the model made of them."""
         with self._forming:
             self._forms = Forms(self._model.vocabulary)
+        self._passages.clear()
+        self._model.clear()
 
     def _plan(self, chunk: list[Window]) -> Plan:
         """Batches of similar length, within a budget of padded words.
@@ -85,8 +88,8 @@ class BatchedReader:
         longest: dict[Part, int] = {}  # question about each part: it pads those read with it
         for window in chunk:
             longest[window.part] = max(longest.get(window.part, 0), len(window.question))
-        keep = len(chunk) < self.chunk and count_words(longest) <= KEPT
-        known = {part for part in longest if keep and part.encoded}
+        keep = len(chunk) < self.chunk and count_words(longest) <= self.most_kept
+        known = {part for part in longest if keep and part.encoded is not None}
 
         step = self._model.steps.passage
         lengths = {part: round_up(len(part.words), step) for part in longest}
@@ -107,7 +110,7 @@ class BatchedReader:
         rows = {part: row for row, part in enumerate(parts)}
         passage_of = [rows[window.part] for window in batch]
         with self._forming:
-            if len(self._forms) > self.most_forms:
+            if self._forms.size > self._passages.budget:
                 self._forms = Forms(self._model.vocabulary)
             number = self._forms.number
             passages = [number(part.words) for part in parts]
@@ -117,11 +120,15 @@ class BatchedReader:
     def _read_batch(self, batch: list[Window], *, plan: Plan, top_k: int) -> list[Found]:
         parts = list(dict.fromkeys(window.part for window in batch))
         arrays = self._collate(batch, parts)
-        again = parts[0] in plan.known
-        memo = recall(parts, arrays) if again else {} if plan.keep else None
-        logits = self._model.logits(arrays, memo)
-        if memo and not again:
-            remember(parts, arrays, memo)
+        known = parts[0] in plan.known
+        vectors = self._model.embed(arrays, questions_only=known)
+        if known:
+            encoded = self._passages.get(parts, arrays.passage.shape[1])
+        else:
+            encoded = self._model.encode(arrays, vectors)
+            if plan.keep:
+                self._passages.put(parts, encoded, (arrays.passage > 0).sum(axis=1).tolist())
+        logits = self._model.answer(arrays, vectors, encoded)
         first = len(self._forms.before)  # before it is the place that stands for no answer
         return _decode(batch, logits, first, self._max_words, top_k)
 

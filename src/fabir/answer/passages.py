@@ -1,21 +1,19 @@
-"""Passages split into parts that are read at once, and what is remembered of them between calls.
+"""Passages split into windows, and what a model encoded of them: kept between calls.
 
-Knows words and arrays: what a reader makes of them is its own.
+Knows words and arrays: what the features mean is the model's own.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
 from fabir.answer.windows import windows
-from fabir.data.batches import Batch
+from fabir.runtime.memory import BUDGET
 from fabir.text.tokens import tokenise
 
-KEPT = 1 << 16  # words of passages that are remembered
-_CHARACTERS = 16  # that count as a word at least: there are long ones, and white space
+_WORD = 80  # bytes of a word and its offsets, about
 
 
 @dataclass(slots=True, eq=False)
@@ -25,44 +23,65 @@ class Part:
     words: list[str]
     starts: np.ndarray  # character offsets
     ends: np.ndarray
-    # What a reader made of it without a question, [words, dim] each; nothing yet, or ever.
-    encoded: dict[str, np.ndarray] = field(default_factory=dict)
+    encoded: np.ndarray | None = None  # [words, features], once a model has encoded it
 
 
-class Passages:
-    """The parts of passages: of the last one asked for, and of those before as far as `KEPT` goes.
+class PassageCache:
+    """The parts of passages, with what was encoded of them, as far as the budget goes.
 
     Args:
         window: words of a part at most
         stride: words from one part's beginning to the next
+        budget: bytes; see `fabir.runtime.memory`
+
+    Raises:
+        InputError: a stride that does not fit the window.
     """
 
-    def __init__(self, window: int, stride: int) -> None:
+    def __init__(self, window: int, stride: int, budget: int = BUDGET) -> None:
         windows(0, window, stride)  # checks both
-        self.window, self.stride = window, stride
-        self._known: OrderedDict[str, list[Part]] = OrderedDict()
-        self._size = 0
+        self.window, self.stride, self.budget = window, stride, budget
         self._lock = Lock()
+        self.clear()
 
-    def __call__(self, passage: str) -> list[Part]:
+    def parts(self, passage: str) -> list[Part]:
+        """The parts of a passage, split now or before."""
         with self._lock:
-            if passage in self._known:
-                self._known.move_to_end(passage)
-                return self._known[passage]
+            known = self._known.get(passage)
+        if known is not None:
+            return known
         parts = self._split(passage)
         with self._lock:
-            if passage not in self._known:
-                self._size += _size(passage, parts)
-            self._known[passage] = parts
-            while self._size > KEPT and len(self._known) > 1:
-                self._size -= _size(*self._known.popitem(last=False))
-        return parts
+            self._make_room(len(passage) + _WORD * count_words(parts))
+            return self._known.setdefault(passage, parts)
+
+    def get(self, parts: list[Part], length: int) -> np.ndarray:
+        """What was encoded of parts, all of which were: [parts, length, features], padded with
+        zeros."""
+        rows = [part.encoded for part in parts if part.encoded is not None]
+        encoded = np.zeros((len(parts), length, rows[0].shape[1]), np.float32)
+        for place, row in zip(encoded, rows, strict=True):
+            place[: len(row)] = row
+        return encoded
+
+    def put(self, parts: list[Part], encoded: np.ndarray, lengths: list[int]) -> None:
+        """Keep what was encoded of parts, [parts, length, features], `lengths` words of each."""
+        with self._lock:
+            self._make_room(sum(lengths) * encoded.itemsize * encoded.shape[2])
+            for part, rows, length in zip(parts, encoded, lengths, strict=True):
+                part.encoded = rows[:length].copy()
 
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
-            self._known.clear()
+            self._known: dict[str, list[Part]] = {}
             self._size = 0
+
+    def _make_room(self, size: int) -> None:
+        self._size += size
+        if self._size > self.budget:
+            self._known.clear()
+            self._size = size
 
     def _split(self, passage: str) -> list[Part]:
         tokens = tokenise(passage)
@@ -74,30 +93,5 @@ class Passages:
 
 
 def count_words(parts: Iterable[Part]) -> int:
-    """Those in several parts as often."""
+    """Words of all parts; a word that stands in several parts is counted once for each."""
     return sum(len(part.words) for part in parts)
-
-
-def recall(parts: list[Part], batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
-    """What was made of a batch's passages, the parts in their order, padded with zeros as they are.
-
-    Shape: each [passages, passage, dim]
-    """
-    memo = {}
-    for name, like in parts[0].encoded.items():
-        memo[name] = np.zeros((*batch.passage.shape, like.shape[1]), like.dtype)
-        for row, part in zip(memo[name], parts, strict=True):
-            row[: len(part.encoded[name])] = part.encoded[name]
-    return memo
-
-
-def remember(parts: list[Part], batch: Batch[np.ndarray], memo: dict[str, np.ndarray]) -> None:
-    """The reverse: let each part have its rows."""
-    lengths = (batch.passage > 0).sum(axis=1).tolist()
-    for row, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-        part.encoded = {name: rows[row, :length].copy() for name, rows in memo.items()}
-
-
-def _size(passage: str, parts: list[Part]) -> int:
-    """Words, for what is remembered."""
-    return 1 + max(count_words(parts), len(passage) // _CHARACTERS)

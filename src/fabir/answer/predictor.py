@@ -8,10 +8,11 @@ from pathlib import Path
 from fabir.allocation import prepare_to_answer
 from fabir.answer.batching import BatchedReader, Window
 from fabir.answer.merging import Answer, Found, Reading, merge
-from fabir.answer.passages import Passages
+from fabir.answer.passages import PassageCache
 from fabir.errors import InputError
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.locate import find_model
+from fabir.runtime.memory import BUDGET
 from fabir.text.tokens import tokenise
 
 __all__ = ["Answer", "Predictor", "Reading"]
@@ -25,18 +26,25 @@ class Predictor:
         window: words of a passage read at once; longer ones are read in overlapping windows
         stride: words from one window's beginning to the next
         max_words: words of the longest answer (FABIR eq. 19)
+        memory: bytes for passages that are kept between calls, and as much for spellings
     """
 
     def __init__(
-        self, model: Model, *, window: int = 400, stride: int = 300, max_words: int = 15
+        self,
+        model: Model,
+        *,
+        window: int = 400,
+        stride: int = 300,
+        max_words: int = 15,
+        memory: int = BUDGET,
     ) -> None:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
-        self._passages = Passages(window, stride)
+        self._passages = PassageCache(window, stride, memory)
         prepare_to_answer()
         self.model = model
         self.window, self.stride, self.max_words = window, stride, max_words
-        self._reader = BatchedReader(model, max_words)
+        self._reader = BatchedReader(model, self._passages, max_words)
 
     @property
     def reader(self) -> Model:
@@ -75,9 +83,8 @@ class Predictor:
     ) -> Iterator[list[Answer]]:
         """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
 
-        Questions about one passage that follow each other share what can be shared of reading it.
-        An exported model shares it with later calls too, as long as passages of 65,536 words in
-        all were not asked about since.
+        Questions about one passage share what is encoded of it. Later calls share it too, unless
+        passages of 65,536 words or more have been asked about since.
         """
         threshold = self.model.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
@@ -115,11 +122,10 @@ class Predictor:
     def forget(self) -> None:
         """Give back the memory of texts seen so far; nothing but last digits changes by that."""
         self._reader.clear()
-        self._passages.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:
         asked = tokenise(question).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
-        for part in self._passages(passage):
+        for part in self._passages.parts(passage):
             yield Window(number, asked, part)

@@ -1,7 +1,5 @@
-"""What is done to a graph once it is written: linear maps in 8 bits, and a graph for further
-questions about a passage. Knows ONNX, no reader."""
+"""Linear maps of a graph in 8 bits, once it is written. Knows ONNX, no reader."""
 
-import hashlib
 import logging
 import tempfile
 from collections import Counter
@@ -12,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fabir.runtime.store import FURTHER
-
-_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting what it meets takes longer
-# The inputs that something made of a passage alone is made of, at least and at most.
-_LEAST, _MOST = {"vectors", "passage"}, {"words", "vectors", "passage"}
+_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting its inputs takes longer
 
 
 @contextmanager
@@ -33,8 +27,8 @@ def quiet(*names: str) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def quantise(path: Path, met: list[dict[str, np.ndarray]]) -> None:
-    """Put the linear maps of a graph in 8 bits, with the ranges that the inputs `met` lead to.
+def quantise(path: Path, batches: list[dict[str, np.ndarray]]) -> None:
+    """Put the linear maps of a graph in 8 bits, with the ranges that calibration batches lead to.
 
     The ranges are constants, so that an answer does not depend on what it is read together with.
     """
@@ -43,7 +37,7 @@ def quantise(path: Path, met: list[dict[str, np.ndarray]]) -> None:
 
     graph = onnx.load(path).graph
     names = [each.name for each in graph.input]
-    left = iter(met)
+    left = iter(batches)
 
     class Inputs(CalibrationDataReader):
         def get_next(self) -> Any:
@@ -102,42 +96,3 @@ def _join_biases(graph: Any) -> None:
         for factor in factors:
             if not any(factor.output[0] in other.input for other in graph.node):
                 graph.node.remove(factor)
-
-
-def split(graph: Path, network: Path, further: Path) -> bool:
-    """Write `network`, the same graph with what it makes of passages alone among its outputs, and
-    `further`, which takes these as inputs in place of making them.
-
-    Returns:
-        whether anything is made of passages alone; else nothing is written
-    """
-    import onnx
-    from onnx.utils import Extractor
-
-    model = onnx.load(graph)
-    made_of = {each.name: {each.name} for each in model.graph.input}
-    alone: list[str] = []
-    for node in model.graph.node:
-        origins = [made_of.get(name, set()) for name in node.input]
-        made_of |= dict.fromkeys(node.output, set().union(*origins))
-        if not made_of[node.output[0]] <= _MOST:
-            for name, origin in zip(node.input, origins, strict=True):
-                if _LEAST <= origin <= _MOST and name not in alone:
-                    alone.append(name)
-    if not alone:
-        return False
-    inputs, outputs = ([each.name for each in s] for s in (model.graph.input, model.graph.output))
-    del model.graph.value_info[:]
-    shape = "passages", "length", None
-    encodings = [
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in alone
-    ]
-    model.graph.value_info.extend(encodings)
-    onnx.save(Extractor(model).extract_model([*inputs, *alone], outputs), further)
-    del model.graph.value_info[:]
-    model.graph.output.extend(encodings)
-    # So that a file that is damaged, or of another network, is noticed.
-    digest = hashlib.sha256(further.read_bytes()).hexdigest()
-    onnx.helper.set_model_props(model, {FURTHER: digest})
-    onnx.save(model, network)
-    return True

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.answer.predictor import Predictor
@@ -21,8 +22,20 @@ from fabir.evaluation.reader import evaluate_reader
 from fabir.export import graphs
 from fabir.files import check_output, replacing
 from fabir.layers.pointer import PADDING_LOGIT
+from fabir.runtime.base import logits
 from fabir.runtime.onnx_model import OnnxModel
-from fabir.runtime.store import FORMS, FURTHER, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
+from fabir.runtime.store import (
+    ANSWER,
+    EMBED,
+    ENCODE,
+    FORMS,
+    FURTHER,
+    NETWORK,
+    SETTINGS,
+    VOCABULARY,
+    WEIGHTS,
+    WORDS,
+)
 from fabir.runtime.torch_model import TorchModel, read_tensors, write_tensors
 from fabir.text.vocabulary import Forms, Vocabulary
 
@@ -31,17 +44,21 @@ _CALIBRATION = 300  # questions, at most, whose texts give the ranges
 # Numbers of a constant that is computed from others, and of these, at most: only what is constant
 # can be in 8 bits.
 _FOLDED = 1 << 24
-_ALIKE = 0.01  # how far logits of a further question may be from those of a first one
-_FILES = SETTINGS, VOCABULARY, WORDS, FORMS, FURTHER, NETWORK
-# The inputs of both graphs, and which of their sizes differ from batch to batch.
-_FORMS_INPUTS = {"rows": ("forms",), "characters": ("forms", "letters")}
-_NETWORK_INPUTS = {
-    "words": ("forms",),
-    "vectors": ("forms",),
-    "passage": ("passages", "length"),
-    "question": ("questions", "asked"),
-    "passage_of": ("questions",),
+_FILES = SETTINGS, VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
+# The inputs of each graph, and which of their sizes differ from batch to batch.
+_INPUTS = {
+    EMBED: {"rows": ("types",), "characters": ("types", "letters")},
+    ENCODE: {"vectors": ("types",), "passage": ("passages", "length")},
+    ANSWER: {
+        "words": ("types",),
+        "vectors": ("types",),
+        "passage": ("passages", "length"),
+        "question": ("questions", "asked"),
+        "passage_of": ("questions",),
+        "encoded": ("passages", "length"),
+    },
 }
+_OUTPUTS = {EMBED: ["vectors"], ENCODE: ["encoded"], ANSWER: ["start", "end"]}
 
 
 def export(
@@ -52,52 +69,51 @@ def export(
     calibrate: Dataset | None = None,
     data: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Write the reader in `source` to the folder `output` for ONNX Runtime.
+    """Write the model in `source` to the folder `output` for ONNX Runtime.
 
     Args:
-        quantise: linear maps in 8 bits, their weights and what they meet
-        calibrate: questions whose texts give the ranges of what the maps meet; random words if
-            there are none
-        data: questions to measure both readers on
+        quantise: linear maps in 8 bits, weights and activations (static quantisation)
+        calibrate: questions whose texts give the ranges of activations; random words if there are
+            none
+        data: questions to measure both models on
 
     Returns:
-        `largest_logit_difference` on random texts, against the reader in float32; `bytes` of the
-        folder; with `data` the metrics of the reader as it was (`torch`) and as it is (`onnx`)
+        `largest_logit_difference` on random texts, against the model in float32; `bytes` of the
+        folder; with `data` the metrics of the model as it was (`torch`) and as it is (`onnx`)
 
     Raises:
-        InputError: `source` is not a reader, its network cannot be exported, `calibrate` has no
+        InputError: `source` is not a model, its network cannot be exported, `calibrate` has no
             question, or a package is missing.
     """
-    reader = TorchModel.load(source)
-    check_output(output / NETWORK)
+    model = TorchModel.load(source)
+    check_output(output / ANSWER)
     print("writing the graph: about half a minute", file=sys.stderr)
-    words = read_tensors(source / WORDS)[0] | {"trained": reader.trained_rows}
+    words = read_tensors(source / WORDS)[0] | {"trained": model.trained_rows}
     with tempfile.TemporaryDirectory() as made:
-        forms, network = Path(made, FORMS), Path(made, NETWORK)
-        _write_graphs(reader, forms, network)
+        _write_graphs(model, Path(made))
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
-        exported = OnnxModel(reader.vocabulary, arrays, forms, network)
+        exported = OnnxModel(model.vocabulary, arrays, Path(made))
         if quantise:
-            graphs.quantise(network, _met(exported, calibrate))
-            exported = replace(exported)  # which opens the file anew
-        difference = _largest_difference(reader, exported)
-        files = forms, *_with_further(exported)
-        # A folder with NETWORK is read without torch: it is the first to go, the last to come.
-        (output / NETWORK).unlink(missing_ok=True)
-        (output / FURTHER).unlink(missing_ok=True)
+            for name, batches in _activations(exported, calibrate).items():
+                graphs.quantise(exported.folder / name, batches)
+            exported = replace(exported)  # which opens the files anew
+        difference = _largest_difference(model, exported)
+        # A folder with ANSWER is read without torch: it is the first to go, the last to come.
+        for name in (ANSWER, ENCODE, EMBED, NETWORK, FURTHER, FORMS):
+            (output / name).unlink(missing_ok=True)
         write_tensors(output / WORDS, words)
         if output.resolve() != source.resolve():
-            (output / WEIGHTS).unlink(missing_ok=True)  # of another reader
+            (output / WEIGHTS).unlink(missing_ok=True)  # of another model
             for name in (SETTINGS, VOCABULARY):
                 _copy(source / name, output)
-        for path in files:
-            _copy(path, output)
+        for name in _INPUTS:
+            _copy(exported.folder / name, output)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
         "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
     }
     if data:
-        for name, each in (("torch", reader), ("onnx", OnnxModel.load(output))):
+        for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):
             report[name] = evaluate_reader(Predictor(each), data)
     return report
 
@@ -107,56 +123,29 @@ def _copy(path: Path, folder: Path) -> None:
         shutil.copyfile(path, temporary)
 
 
-def _with_further(exported: OnnxModel) -> list[Path]:
-    """The files of its network, the last one `NETWORK`: with a graph for further questions about a
-    passage, if there is something that is made of passages alone, as a row for each word, and if
-    the rest does well with that."""
-    folder = exported.network.parent / "both"
-    folder.mkdir()
-    network, further = folder / NETWORK, folder / FURTHER
-    if not graphs.split(exported.network, network, further):
-        return [exported.network]
-    both = replace(exported, network=network, further=further.read_bytes())
-    dims = set()
-    for passages, length in ((2, 47), (3, 31)):
-        batch = _probe(exported.vocabulary, 4, passages, length, 23)
-        memo: dict[str, np.ndarray] = {}
-        other = batch._replace(question=batch.question[::-1])
-        try:
-            both.logits(batch, memo)
-            for rows in memo.values():
-                rows[batch.passage == 0] = 0
-            change = np.subtract(both.logits(other, memo), both.logits(other))
-        except Exception:  # rows of another shape; ONNX Runtime's own errors have no common class
-            return [exported.network]
-        dims.add(tuple(rows.shape[2:] for rows in memo.values()))
-        change = change[:, batch.passage[batch.passage_of] > 0]
-        if len(dims) > 1 or not (np.abs(change) < _ALIKE).all():  # nor if it is no number
-            return [exported.network]
-    return [further, network]
-
-
-def _write_graphs(reader: TorchModel, forms: Path, network: Path) -> None:
-    whole: Any = copy.deepcopy(reader.network).float().eval().requires_grad_(False)
-    batch = _probe(reader.vocabulary, 3, 2, 47, 23).tensors()
-    rows, embedding = whole.embedding.words(batch.words), whole.embedding
-    embedding.words = _Given()
-    inputs = rows, batch.characters
-    vectors = _Forms(embedding)(*inputs)
-    _write_graph(reader, forms, _Forms(embedding), inputs, _FORMS_INPUTS, ["vectors"])
-    whole.embedding = _Given()
-    inputs = batch.words, vectors, batch.passage, batch.question, batch.passage_of
-    _write_graph(reader, network, _Spans(whole), inputs, _NETWORK_INPUTS, ["start", "end"])
+def _write_graphs(model: TorchModel, folder: Path) -> None:
+    """The three steps of the network, a graph each."""
+    network: Any = copy.deepcopy(model.network).float().eval().requires_grad_(False)
+    batch = _probe(model.vocabulary, 3, 2, 47, 23).tensors()
+    rows = network.embedding.words(batch.words)
+    vectors = network.embed(batch.words, batch.characters)
+    encoded = network.encode(vectors[batch.passage], batch.passage_mask)
+    given = {
+        EMBED: (rows, batch.characters),
+        ENCODE: (vectors, batch.passage),
+        ANSWER: (batch.words, vectors, *batch[2:], encoded),
+    }
+    for name, step in ((ENCODE, _Encode), (ANSWER, _Answer), (EMBED, _Embed)):
+        _write_graph(model, folder / name, step(network), given[name])
 
 
 def _write_graph(
-    reader: TorchModel,
+    model: TorchModel,
     path: Path,
     module: nn.Module,
     inputs: tuple[Tensor, ...],
-    names: dict[str, tuple[str, ...]],
-    outputs: list[str],
 ) -> None:
+    names = _INPUTS[path.name]
     sizes = {name: torch.export.Dim(name, min=2) for dims in names.values() for name in dims}
     dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in names.values()]
     try:
@@ -170,7 +159,7 @@ def _write_graph(
                 dynamo=True,
                 dynamic_shapes=dynamic,
                 input_names=list(names),
-                output_names=outputs,
+                output_names=_OUTPUTS[path.name],
                 opset_version=_OPSET,
                 verbose=False,
                 optimize=False,
@@ -183,7 +172,7 @@ def _write_graph(
         while cause.__cause__ is not None:
             cause = cause.__cause__
         reason = " ".join(str(cause).split())[:300]
-        raise InputError(f"a reader of kind {reader.name} cannot be exported: {reason}") from error
+        raise InputError(f"a reader of kind {model.name} cannot be exported: {reason}") from error
     model = program.model_proto
     fixed = [
         f"{value.name}[{place}]"
@@ -193,7 +182,7 @@ def _write_graph(
     ]
     if fixed:
         raise InputError(
-            f"a reader of kind {reader.name} cannot be exported: its graph would only take one "
+            f"a reader of kind {model.name} cannot be exported: its graph would only take one "
             f"size of {', '.join(fixed)}"
         )
     del model.graph.value_info[:]  # some say what quantisation then contradicts
@@ -208,22 +197,30 @@ def _write_graph(
     path.write_bytes(model.SerializeToString())
 
 
-def _met(exported: OnnxModel, data: Dataset | None) -> list[dict[str, np.ndarray]]:
-    """What the graph is given for some questions of `data`, or for random words."""
-    if data is None:
-        shapes = ((3, 2, 150, 15), (4, 1, 80, 8), (1, 1, 400, 40))
-        batches = [
-            _probe(exported.vocabulary, *shape, seed) for seed in range(12) for shape in shapes
-        ]
-        return [exported.inputs(batch) for batch in batches]
-    found: list[dict[str, np.ndarray]] = []
+def _activations(
+    exported: OnnxModel, data: Dataset | None
+) -> dict[str, list[dict[str, np.ndarray]]]:
+    """Inputs of the graphs in some questions of `data`, or in random words, to calibrate with."""
+    found: dict[str, list[dict[str, np.ndarray]]] = {ENCODE: [], ANSWER: []}
 
     class Recorder(OnnxModel):
-        def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
-            found.append(super().inputs(batch))
-            return found[-1]
+        def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
+            found[ENCODE].append({"vectors": vectors, "passage": batch.passage})
+            return super().encode(batch, vectors)
 
-    recorder = Recorder(exported.vocabulary, exported.words, exported.forms, exported.network)
+        def answer(
+            self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            inputs = {**batch._asdict(), "vectors": vectors, "encoded": encoded}
+            found[ANSWER].append({name: inputs[name] for name in _INPUTS[ANSWER]})
+            return super().answer(batch, vectors, encoded)
+
+    recorder = Recorder(exported.vocabulary, exported.words, exported.folder)
+    if data is None:
+        for seed in range(12):
+            for shape in ((3, 2, 150, 15), (4, 1, 80, 8), (1, 1, 400, 40)):
+                logits(recorder, _probe(exported.vocabulary, *shape, seed))
+        return found
     questions = list(data.questions)
     if not questions:
         raise InputError("there is no question to calibrate with")
@@ -233,15 +230,15 @@ def _met(exported: OnnxModel, data: Dataset | None) -> list[dict[str, np.ndarray
     return found
 
 
-def _largest_difference(reader: TorchModel, exported: OnnxModel) -> float:
+def _largest_difference(model: TorchModel, exported: OnnxModel) -> float:
     """Between the logits of both on random texts of several shapes."""
     largest = 0.0
     for questions, passages, length, asked in ((1, 1, 30, 5), (5, 2, 150, 17), (3, 3, 64, 9)):
-        batch = _probe(reader.vocabulary, questions, passages, length, asked)
+        batch = _probe(model.vocabulary, questions, passages, length, asked)
         with torch.inference_mode():
-            expected = reader.network(batch.tensors())
+            expected = model.network(batch.tensors())
         try:
-            found = exported.logits(batch)
+            found = logits(exported, batch)
         except Exception as error:  # ONNX Runtime's own errors have no common class
             reason = " ".join(str(error).split())[:300]
             raise InputError(f"the graph does not run on every size: {reason}") from error
@@ -274,28 +271,40 @@ def _probe(
 
 
 class _Given(nn.Module):
-    """In the place of a network's word rows or of all its embedding: what is handed in."""
+    """In the place of a network's word rows: rows that are handed in."""
 
     given: Tensor
 
-    def forward(self, words: Tensor, characters: Tensor | None = None) -> Tensor:
+    def forward(self, words: Tensor) -> Tensor:
         return self.given
 
 
-class _Forms(nn.Module):
-    """The embedding alone: a form's vector does not depend on context and can be remembered."""
+class _Embed(nn.Module):
+    """`Network.embed` from the rows of words: a type's vector is computed once and kept."""
 
-    def __init__(self, embedding: Any) -> None:
+    def __init__(self, network: Any) -> None:
         super().__init__()
-        self.embedding = embedding
+        network.embedding.words = _Given()
+        self.network = network
 
     def forward(self, rows: Tensor, characters: Tensor) -> Tensor:
-        self.embedding.words.given = rows
-        return self.embedding(rows, characters)
+        self.network.embedding.words.given = rows
+        return self.network.embed(rows, characters)
 
 
-class _Spans(nn.Module):
-    """A network after its embedding."""
+class _Encode(nn.Module):
+    """`Network.encode` from a table of vectors."""
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, vectors: Tensor, passage: Tensor) -> Tensor:
+        return self.network.encode(F.embedding(passage, vectors), (passage > 0)[..., None])
+
+
+class _Answer(nn.Module):
+    """`Network.answer` from a table of vectors."""
 
     def __init__(self, network: Any) -> None:
         super().__init__()
@@ -308,7 +317,8 @@ class _Spans(nn.Module):
         passage: Tensor,
         question: Tensor,
         passage_of: Tensor,
+        encoded: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        self.network.embedding.given = vectors
-        logits = self.network(Batch(words, words, passage, question, passage_of))
-        return logits.start, logits.end
+        batch = Batch(words, words, passage, question, passage_of)
+        found = self.network.answer(encoded, F.embedding(question, vectors), batch)
+        return found.start, found.end

@@ -3,12 +3,9 @@
 `fabir.export.onnx` writes its folder.
 """
 
-import hashlib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 import onnxruntime
@@ -16,71 +13,75 @@ from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
+from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import processors
-from fabir.runtime.store import FORMS, FURTHER, NETWORK, WORDS, read_settings, read_vocabulary
+from fabir.runtime.store import (
+    ANSWER,
+    EMBED,
+    ENCODE,
+    FORMS,
+    NETWORK,
+    WORDS,
+    read_settings,
+    read_vocabulary,
+)
 from fabir.text.vocabulary import Vocabulary
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
-_MOST = 50_000  # vectors of word forms that are remembered between batches
 
 
-class _Remembered:
-    """Rows that were computed before; all are forgotten when there is no room for more."""
+class _Graph:
+    """A graph that runs on one processor.
 
-    def __init__(self) -> None:
-        self._places: dict[bytes, int] = {}
-        self._used = 0
-        self._table = np.empty((0, 0), np.float32)
-        self._lock = Lock()
+    Raises:
+        InputError: the file cannot be read as one.
+    """
 
-    def __call__(
-        self, keys: list[bytes], compute: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
-        """[keys, dim] float32; `compute` makes those of some of the keys, whose indices it gets."""
-        with self._lock:
-            known = self._places.get
-            places = np.array([known(key, -1) for key in keys])
-            new = np.flatnonzero(places < 0)
-            if self._used + len(new) > len(self._table):
-                self._places.clear()
-                self._used, new = 0, np.arange(len(keys))
-            if len(new):
-                rows = compute(new)
-                if len(rows) > len(self._table):
-                    self._table = np.empty((max(_MOST, len(rows)), rows.shape[1]), np.float32)
-                places[new] = range(self._used, self._used + len(new))
-                self._table[places[new]] = rows
-                self._places.update((keys[i], int(places[i])) for i in new)
-                self._used += len(new)
-            return self._table[places]
+    def __init__(self, path: Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # operations are so small that threads would wait
+        options.log_severity_level = 3
+        options.enable_cpu_mem_arena = False  # it would keep the largest of every length
+        try:
+            self._session = onnxruntime.InferenceSession(
+                path,
+                options,
+                providers=["CPUExecutionProvider"],
+                disabled_optimizers=DISABLED_OPTIMIZERS,
+            )
+        except Exception as error:  # ONNX Runtime's own errors have no common class
+            reason = " ".join(str(error).split())
+            raise InputError(f"cannot read {path}: {reason}") from error
+        self._inputs = [each.name for each in self._session.get_inputs()]
+
+    def __call__(self, arrays: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """The outputs by their names, from those of the arrays that are inputs."""
+        inputs = {name: arrays[name] for name in self._inputs}
+        return [np.asarray(array) for array in self._session.run(outputs, inputs)]
 
 
 @dataclass
 class OnnxModel:
-    """A network in ONNX Runtime with its word rows and its vocabulary.
+    """A network as three graphs of ONNX Runtime, with its word rows and its vocabulary.
 
     Args:
         words: the arrays of `words.safetensors`: `trained` rows, then fixed `rows`, the latter in
             8 bits if there are `scales`
-        forms: the file that computes vectors of word forms
-        network: the file that computes logits from them
+        folder: where the graphs are
         no_answer_threshold: above this probability of no answer it gives none
-        further: of a graph that computes logits from what `network` makes of passages alone
     """
 
     vocabulary: Vocabulary
     words: dict[str, np.ndarray]
-    forms: Path
-    network: Path
+    folder: Path
     no_answer_threshold: float = 1.0
-    further: bytes | None = None
-    _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
-    steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
-    batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
+    _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
+    steps = Steps(passage=8, question=4, forms=1, characters=1)
+    batch_words = 3072  # maps stay in the cache
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxModel":
-        """Read an exported reader.
+        """Read an exported model.
 
         Raises:
             InputError: a file is missing, damaged or of another version.
@@ -95,58 +96,52 @@ class OnnxModel:
                 f"{len(vocabulary.fixed)} words"
             )
         threshold = float(settings.get("no_answer_threshold", 1.0))
-        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold)
-        _ = reader._session, reader._forms_session  # a damaged file is noticed now
-        if (path := folder / FURTHER).exists():
-            reader.further = _read_further(path, reader._session)
-        return reader
+        kind = cls if (folder / ANSWER).exists() else _WholeGraph
+        model = kind(vocabulary, words, folder, threshold)
+        model.open()  # a damaged file is noticed now
+        return model
+
+    def open(self) -> None:
+        """Read the graphs; InputError names one that cannot be read."""
+        _ = self._embed, self._encode, self._answer
 
     @property
     def parallel(self) -> int:
-        """How many batches at a time are read fastest, each in a thread of its own."""
         return processors()
 
-    def logits(
-        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, ...]:
-        """Start and end logits of a batch, [batch, passage] float32 each; on one processor.
+    def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> np.ndarray:
+        """[types, features] float32; see `Model`."""
+        if not questions_only:
+            return self._embedded(batch.words, batch.characters)
+        types = np.unique(batch.question)
+        found = self._embedded(batch.words[types], batch.characters[types])
+        vectors = np.zeros((len(batch.words), found.shape[1]), np.float32)
+        vectors[types] = found
+        return vectors
 
-        An empty `memo` receives what was made of the passages alone, [passages, passage, dim] each,
-        if there is such a thing; with that in it, zeros at padding, vectors of their words are not
-        needed.
-        """
-        if memo:
-            return tuple(_run(self._further_session, self._asked(batch) | memo))
-        names = [each.name for each in self._session.get_outputs()]  # the first two are the logits
-        if memo is None or not self.further:
-            del names[2:]
-        found = _run(self._session, self.inputs(batch), names)
-        if memo is not None:
-            memo.update(zip(names[2:], found[2:], strict=True))
-        return tuple(found[:2])
+    def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
+        return self._encode({"vectors": vectors, "passage": batch.passage}, "encoded")[0]
 
-    def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
-        """What the network's graph may ask for: the batch, and the `vectors` of its forms."""
-        return {**batch._asdict(), "vectors": self._vectors(batch.words, batch.characters)}
+    def answer(
+        self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        inputs = {**batch._asdict(), "vectors": vectors, "encoded": encoded}
+        start, end = self._answer(inputs, "start", "end")
+        return start, end
 
-    def _asked(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
-        """The same with vectors of the questions' forms alone."""
-        forms = np.unique(batch.question)
-        found = self._vectors(batch.words[forms], batch.characters[forms])
-        vectors = np.full((len(batch.words), found.shape[1]), np.nan, np.float32)
-        vectors[forms] = found
-        return {**batch._asdict(), "vectors": vectors}
+    def clear(self) -> None:
+        self._vectors.clear()
 
-    def _vectors(self, words: np.ndarray, characters: np.ndarray) -> np.ndarray:
+    def _embedded(self, words: np.ndarray, characters: np.ndarray) -> np.ndarray:
         """[forms, dim] float32. They do not depend on context: each is computed once."""
         spelt = np.concatenate([words[:, None], characters], axis=1, dtype=np.int32)
         keys = spelt.view(f"S{4 * spelt.shape[1]}")[:, 0].tolist()  # ends without its zeros
 
         def compute(new: np.ndarray) -> np.ndarray:
             arrays = {"rows": self._rows(words[new]), "characters": characters[new]}
-            return _run(self._forms_session, arrays)[0]
+            return self._embed(arrays, "vectors")[0]
 
-        return self._remembered(keys, compute)
+        return self._vectors(keys, compute)
 
     def _rows(self, words: np.ndarray) -> np.ndarray:
         """[forms, word_dim] float32, zeros for padding. Shape: words [forms]"""
@@ -165,59 +160,45 @@ class OnnxModel:
         return rows
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
-        return _open(self.network)
+    def _embed(self) -> _Graph:
+        return _Graph(self.folder / EMBED)
 
     @cached_property
-    def _further_session(self) -> onnxruntime.InferenceSession:  # not before it is needed
-        assert self.further
-        return _open(self.further)
+    def _encode(self) -> _Graph:
+        return _Graph(self.folder / ENCODE)
 
     @cached_property
-    def _forms_session(self) -> onnxruntime.InferenceSession:
-        return _open(self.forms)
+    def _answer(self) -> _Graph:
+        return _Graph(self.folder / ANSWER)
 
 
-def _open(graph: Path | bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # operations are so small that threads would wait, not work
-    options.log_severity_level = 3
-    options.enable_cpu_mem_arena = False  # it would keep the largest of every length
-    try:
-        return onnxruntime.InferenceSession(
-            graph,
-            options,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=DISABLED_OPTIMIZERS,
-        )
-    except Exception as error:  # ONNX Runtime's own errors have no common class
-        reason = " ".join(str(error).split())
-        raise InputError(f"cannot read {graph}: {reason}") from error
+class _WholeGraph(OnnxModel):
+    """A model exported in the first format: one graph reads passages together with questions, so
+    nothing is known of a passage alone."""
 
+    @cached_property
+    def _embed(self) -> _Graph:
+        return _Graph(self.folder / FORMS)
 
-def _run(
-    session: onnxruntime.InferenceSession,
-    arrays: dict[str, np.ndarray],
-    outputs: Sequence[str] | None = None,
-) -> list[np.ndarray]:
-    """The outputs, all if none are named, from those of the arrays that are inputs."""
-    inputs = {each.name: arrays[each.name] for each in session.get_inputs()}
-    return [np.asarray(array) for array in session.run(outputs, inputs)]
+    @cached_property
+    def _answer(self) -> _Graph:
+        return _Graph(self.folder / NETWORK)
 
+    def open(self) -> None:
+        _ = self._embed, self._answer
 
-def _read_further(path: Path, network: onnxruntime.InferenceSession) -> bytes:
-    """The file that belongs to a network, which knows its digest."""
-    try:
-        found = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    known = network.get_modelmeta().custom_metadata_map.get(FURTHER)
-    if hashlib.sha256(found).hexdigest() != known:
-        raise InputError(
-            f"{path} is damaged, or of another network than {NETWORK} beside it: export the reader "
-            "again, or remove the file"
-        )
-    return found
+    def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> np.ndarray:
+        return super().embed(batch)
+
+    def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
+        return np.zeros((*batch.passage.shape, 0), np.float32)
+
+    def answer(
+        self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        inputs = {**batch._asdict(), "vectors": vectors}
+        start, end = self._answer(inputs, "start", "end")
+        return start, end
 
 
 def _read_words(path: Path) -> dict[str, np.ndarray]:

@@ -4,11 +4,9 @@ config.json            reader, its network's config, format version
 vocabulary.json        words and characters
 words.safetensors      the fixed word rows; in an exported reader the trained ones too
 network.safetensors    every other weight, for torch
-forms.onnx             for ONNX Runtime: from a word's row and characters to its vector
-network.onnx           for ONNX Runtime: from vectors of words to logits, and to what is made of a
-                       passage alone
-further.onnx           for ONNX Runtime: from the latter to logits of further questions; not of
-                       every reader
+words.onnx             for ONNX Runtime: from a word's row and characters to its vector
+encode.onnx            for ONNX Runtime: from vectors of words to what is known of a passage alone
+answer.onnx            for ONNX Runtime: from the latter and questions to logits
 """
 
 import json
@@ -21,8 +19,9 @@ from fabir.text.vocabulary import Vocabulary
 FORMAT = 1
 SETTINGS, VOCABULARY, WORDS = "config.json", "vocabulary.json", "words.safetensors"
 WEIGHTS = "network.safetensors"
-FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"
-FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, NETWORK, FURTHER
+EMBED, ENCODE, ANSWER = "words.onnx", "encode.onnx", "answer.onnx"
+FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"  # of the first format
+FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, EMBED, ENCODE, ANSWER
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

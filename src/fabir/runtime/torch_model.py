@@ -4,25 +4,30 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from fabir.data.batches import COARSE, Batch
+from fabir.data.batches import COARSE, Batch, round_up
 from fabir.errors import InputError
 from fabir.files import replacing, write_json
 from fabir.layers.embedding import VocabularySizes, WordRows
 from fabir.readers import build_network, registered
+from fabir.readers.network import Network
 from fabir.runtime.hub import push
 from fabir.runtime.locate import find_model
+from fabir.runtime.renamed import renamed_network, renamed_weight
 from fabir.runtime.store import (
+    ANSWER,
+    EMBED,
+    ENCODE,
     FORMAT,
     FORMS,
     FURTHER,
@@ -36,8 +41,8 @@ from fabir.runtime.store import (
 )
 from fabir.text.vocabulary import Vocabulary
 
-_WORDS = "embedding.words"  # where every reader keeps its word rows
-_TUNED = f"{_WORDS}.tuned"
+_TUNED = "embedding.words.tuned"  # rows that are saved with the fixed ones
+_TYPES = 64  # what the number of word types is padded to: torch prepares a kernel for each size
 
 
 @dataclass
@@ -52,7 +57,7 @@ class TorchModel:
     name: str
     config: Any
     vocabulary: Vocabulary
-    network: nn.Module
+    network: Network
     no_answer_threshold: float = 1.0
     steps = COARSE  # that batches are padded to
 
@@ -96,7 +101,7 @@ class TorchModel:
 
     @property
     def _words(self) -> WordRows:
-        return attrgetter(_WORDS)(self.network)
+        return self.network.embedding.words
 
     @property
     def parallel(self) -> int:
@@ -107,21 +112,48 @@ class TorchModel:
     def _device(self) -> torch.device:
         return next(self.network.parameters()).device
 
-    @torch.inference_mode()
-    def logits(
-        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, ...]:
-        """Start and end logits of a batch, [batch, passage] float32 each; on a CPU on one processor
-        of it. `memo` stays empty: nothing of a passage is remembered."""
+    def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> Tensor:
+        """[types, features]; see `fabir.runtime.base.Model`."""
+        with self._inference() as device:
+            words, characters, *_ = batch.tensors(device)
+            if not questions_only:
+                return self.network.embed(words, characters)
+            types = np.unique(batch.question)
+            padded = np.zeros(round_up(len(types), _TYPES), np.int64)  # with type 0, padding
+            padded[: len(types)] = types
+            chosen = torch.as_tensor(padded, device=device)
+            found = self.network.embed(words[chosen], characters[chosen])
+            return found.new_zeros(len(words), found.shape[1]).index_copy_(0, chosen, found)
+
+    def encode(self, batch: Batch[np.ndarray], vectors: Tensor) -> np.ndarray:
+        with self._inference() as device:
+            passage = torch.as_tensor(batch.passage, device=device)
+            mask = (passage > 0)[..., None]
+            encoded = self.network.encode(F.embedding(passage, vectors), mask)
+            return encoded.float().cpu().numpy()
+
+    def answer(
+        self, batch: Batch[np.ndarray], vectors: Tensor, encoded: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        with self._inference() as device:
+            tensors = batch.tensors(device)
+            question = F.embedding(tensors.question, vectors)
+            given = torch.as_tensor(encoded, device=device)
+            logits = self.network.answer(given, question, tensors)
+            return logits.start.cpu().numpy(), logits.end.cpu().numpy()
+
+    def clear(self) -> None:
+        """Nothing is kept."""
+
+    @contextmanager
+    def _inference(self) -> Iterator[torch.device]:
+        """On one processor, in the quickest precision; the device of the network."""
         if self.network.training:
             self.network.eval()
         device = self._device
-        with (
-            _one_thread(),
-            torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)),
-        ):
-            logits = self.network(batch.tensors(device))
-        return tuple(side.cpu().numpy() for side in logits)
+        autocast = torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device))
+        with torch.inference_mode(), _one_thread(), autocast:
+            yield device
 
     def unfreeze_words(self, count: int) -> None:
         """Let training change the rows of the `count` most frequent fixed words too."""
@@ -156,7 +188,7 @@ class TorchModel:
         write_tensors(folder / WEIGHTS, weights)
 
     def _save_settings(self, folder: Path) -> None:
-        for name in (NETWORK, FURTHER, FORMS):  # exported from what is replaced now
+        for name in (ANSWER, ENCODE, EMBED, NETWORK, FURTHER, FORMS):  # of the weights before
             (folder / name).unlink(missing_ok=True)
         settings = {
             "format": FORMAT,
@@ -181,10 +213,11 @@ class TorchModel:
         rows = _read_rows(folder / WORDS)
         weights = read_tensors(folder / WEIGHTS)[0]
         try:
-            name = str(settings["reader"])
+            name, network = renamed_network(str(settings["reader"]), dict(settings["network"]))
+            weights = {renamed_weight(name, key): tensor for key, tensor in weights.items()}
             network = {  # JSON has no tuples
                 key: tuple(value) if isinstance(value, list) else value
-                for key, value in dict(settings["network"]).items()
+                for key, value in network.items()
             }
             config = registered(name).config(**network)
             reader = cls.build(name, config, vocabulary, rows)

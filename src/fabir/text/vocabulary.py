@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
+_SPELLING = 160  # bytes of a spelling, its number and its place, about
 NO_ANSWER = " "  # what stands before a passage to be pointed at; no token is spelt like this
 
 
@@ -132,6 +133,11 @@ class Forms:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return len(self) * (_SPELLING + 4 * self.vocabulary.max_characters)
 
     def number(self, words: Sequence[str]) -> np.ndarray:
         """The forms of `words`, int32 [words]; new spellings are added."""

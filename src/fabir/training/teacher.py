@@ -12,7 +12,7 @@ import numpy as np
 from fabir.data.features import Features, Ragged
 from fabir.errors import InputError
 from fabir.progress import track
-from fabir.runtime.base import Model
+from fabir.runtime.base import Model, logits
 from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
 
@@ -43,13 +43,13 @@ def taught_by(
     batches = np.split(rows, np.flatnonzero(np.diff(np.cumsum(lengths[rows]) // _TOKENS)) + 1)
 
     def read(chosen: np.ndarray) -> tuple[np.ndarray, ...]:
-        return teacher.logits(own.batch(chosen)[0])
+        return logits(teacher, own.batch(chosen)[0])
 
     with ThreadPoolExecutor(teacher.parallel) as pool:
         found = zip(batches, pool.map(read, batches), strict=True)
         for chosen, sides in track(found, "the teacher reads", len(batches)):
-            for side, logits in enumerate(sides):
-                chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+            for side, scores in enumerate(sides):
+                chances = np.exp(scores - scores.max(axis=1, keepdims=True))
                 chances /= chances.sum(axis=1, keepdims=True)
                 for row, each in zip(chosen, chances, strict=True):
                     values[offsets[row] : offsets[row + 1], side] = each[: lengths[row]]

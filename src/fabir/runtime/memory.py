@@ -1,0 +1,54 @@
+"""What answering keeps between calls: one policy for vectors of words, spellings and passages.
+
+Each has `BUDGET` bytes. What does not fit any more makes room by forgetting all the rest, so that
+memory is bounded and keeping costs nothing.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+
+BUDGET = 32 << 20  # bytes of each kind
+_ENTRY = 128  # bytes of a key and its place, about
+
+
+class VectorTable:
+    """Rows by key that were computed before. Several threads may ask at a time."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self.budget = budget
+        self._lock = Lock()
+        self.clear()
+
+    def __call__(
+        self, keys: list[bytes], compute: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """[keys, dim] float32; `compute` makes those of some of the keys, whose indices it gets."""
+        with self._lock:
+            known = self._places.get
+            places = np.array([known(key, -1) for key in keys])
+            new = np.flatnonzero(places < 0)
+            if self._used + len(new) > len(self._table):
+                self._places.clear()
+                self._used, new = 0, np.arange(len(keys))
+            if len(new):
+                rows = compute(new)
+                if len(rows) > len(self._table):
+                    most = self.budget // (rows.itemsize * rows.shape[1] + _ENTRY)
+                    self._table = np.empty((max(most, len(rows)), rows.shape[1]), np.float32)
+                places[new] = range(self._used, self._used + len(new))
+                self._table[places[new]] = rows
+                self._places.update((keys[i], int(places[i])) for i in new)
+                self._used += len(new)
+            return self._table[places]
+
+    def __len__(self) -> int:
+        return self._used
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._places: dict[bytes, int] = {}
+            self._used = 0
+            self._table = np.empty((0, 0), np.float32)
