@@ -17,7 +17,7 @@ from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
 
-PUBLISHED = sorted((Path(__file__).parent.parent / "docs").glob("results/*/results.json"))
+PUBLISHED = sorted((Path(__file__).parent.parent / "dev").glob("results/*/results.json"))
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
 
 RAIN = "Gravity pulls the drops down, so rain falls from the clouds to the ground."

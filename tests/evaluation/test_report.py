@@ -17,7 +17,7 @@ from tiny import dataset
 pytest.importorskip("matplotlib")
 
 
-PUBLISHED = Path(__file__).parents[2] / "docs" / "results" / "breakdown"
+PUBLISHED = Path(__file__).parents[2] / "dev" / "results" / "breakdown"
 
 
 @pytest.fixture(autouse=True)
