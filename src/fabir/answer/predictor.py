@@ -116,6 +116,7 @@ class Predictor:
         """Give back the memory of texts seen so far; nothing but last digits changes by that."""
         self._reader.clear()
         self._passages.clear()
+        self.model.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:
         asked = tokenise(question).words

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,22 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
 from fabir.export import graphs
-from fabir.files import check_output, replacing
+from fabir.files import check_output
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.runtime.onnx_model import OnnxModel
-from fabir.runtime.store import FORMS, FURTHER, NETWORK, SETTINGS, VOCABULARY, WEIGHTS, WORDS
-from fabir.runtime.torch_model import TorchModel, read_tensors, write_tensors
+from fabir.runtime.settings import SETTINGS
+from fabir.runtime.store import (
+    FORMS,
+    FURTHER,
+    NETWORK,
+    VOCABULARY,
+    WEIGHTS,
+    WORDS,
+    write_model,
+    write_vocabulary,
+)
+from fabir.runtime.tensors import read_tensors, save_tensors
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
@@ -82,16 +94,17 @@ def export(
             exported = replace(exported)  # which opens the file anew
         difference = _largest_difference(reader, exported)
         files = forms, *_with_further(exported)
-        # A folder with NETWORK is read without torch: it is the first to go, the last to come.
-        (output / NETWORK).unlink(missing_ok=True)
-        (output / FURTHER).unlink(missing_ok=True)
-        write_tensors(output / WORDS, words)
-        if output.resolve() != source.resolve():
-            (output / WEIGHTS).unlink(missing_ok=True)  # of another reader
-            for name in (SETTINGS, VOCABULARY):
-                _copy(source / name, output)
-        for path in files:
-            _copy(path, output)
+        same = output.resolve() == source.resolve()
+        write_model(
+            output,
+            reader.settings,
+            {
+                VOCABULARY: partial(write_vocabulary, reader.vocabulary),
+                WORDS: partial(save_tensors, words),
+                **{path.name: partial(shutil.copyfile, path) for path in files},
+            },
+            keep=[WEIGHTS] if same else [],
+        )
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
         "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
@@ -100,11 +113,6 @@ def export(
         for name, each in (("torch", reader), ("onnx", OnnxModel.load(output))):
             report[name] = evaluate_reader(Predictor(each), data)
     return report
-
-
-def _copy(path: Path, folder: Path) -> None:
-    with replacing(folder / path.name) as temporary:
-        shutil.copyfile(path, temporary)
 
 
 def _with_further(exported: OnnxModel) -> list[Path]:

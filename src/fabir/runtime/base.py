@@ -7,7 +7,8 @@ import numpy as np
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
-from fabir.runtime.store import NETWORK, read_settings
+from fabir.runtime.settings import Calibration
+from fabir.runtime.store import is_exported
 from fabir.text.vocabulary import Vocabulary
 
 
@@ -16,6 +17,7 @@ class Model(Protocol):
 
     vocabulary: Vocabulary
     no_answer_threshold: float
+    calibration: Calibration
 
     @property
     def steps(self) -> Steps: ...
@@ -30,6 +32,9 @@ class Model(Protocol):
         self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
     ) -> tuple[np.ndarray, ...]: ...
 
+    def clear(self) -> None:
+        """Forget whatever was kept of texts seen so far."""
+
 
 def load_model(folder: Path) -> Model:
     """The model in `folder`, from its graph if it was exported; else torch is needed.
@@ -37,11 +42,10 @@ def load_model(folder: Path) -> Model:
     Raises:
         InputError: no model's folder, a damaged one, or torch is missing.
     """
-    if (folder / NETWORK).exists():
+    if is_exported(folder):
         from fabir.runtime.onnx_model import OnnxModel
 
         return OnnxModel.load(folder)
-    read_settings(folder)  # of anything else there is more to say than that torch is missing
     try:
         from fabir.runtime.torch_model import TorchModel
     except ModuleNotFoundError as error:

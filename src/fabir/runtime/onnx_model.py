@@ -1,4 +1,4 @@
-"""A reader that was exported to ONNX: it answers with numpy and ONNX Runtime alone, without torch.
+"""A model that was exported to ONNX: it answers with numpy and ONNX Runtime alone, without torch.
 
 `fabir.export.onnx` writes its folder.
 """
@@ -12,12 +12,20 @@ from threading import Lock
 
 import numpy as np
 import onnxruntime
-from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
 from fabir.runtime.processors import processors
-from fabir.runtime.store import FORMS, FURTHER, NETWORK, WORDS, read_settings, read_vocabulary
+from fabir.runtime.settings import NEUTRAL, Calibration
+from fabir.runtime.store import (
+    FORMS,
+    FURTHER,
+    NETWORK,
+    ONNX,
+    read_settings,
+    read_vocabulary,
+    read_words,
+)
 from fabir.text.vocabulary import Vocabulary
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
@@ -32,6 +40,13 @@ class _Remembered:
         self._used = 0
         self._table = np.empty((0, 0), np.float32)
         self._lock = Lock()
+
+    def clear(self) -> None:
+        """Give back all memory."""
+        with self._lock:
+            self._places.clear()
+            self._used = 0
+            self._table = np.empty((0, 0), np.float32)
 
     def __call__(
         self, keys: list[bytes], compute: Callable[[np.ndarray], np.ndarray]
@@ -65,6 +80,7 @@ class OnnxModel:
         forms: the file that computes vectors of word forms
         network: the file that computes logits from them
         no_answer_threshold: above this probability of no answer it gives none
+        calibration: of scores of a search
         further: of a graph that computes logits from what `network` makes of passages alone
     """
 
@@ -73,6 +89,7 @@ class OnnxModel:
     forms: Path
     network: Path
     no_answer_threshold: float = 1.0
+    calibration: Calibration = NEUTRAL
     further: bytes | None = None
     _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
@@ -80,26 +97,24 @@ class OnnxModel:
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxModel":
-        """Read an exported reader.
+        """Read an exported model.
 
         Raises:
             InputError: a file is missing, damaged or of another version.
         """
         folder = Path(folder)
-        settings = read_settings(folder)
+        further = [FURTHER] if (folder / FURTHER).exists() else []
+        settings = read_settings(folder, [*ONNX, *further])
         vocabulary = read_vocabulary(folder)
-        words = _read_words(folder / WORDS)
-        if len(words["rows"]) != len(vocabulary.fixed):
-            raise InputError(
-                f"{folder}: its files do not fit together: {len(words['rows'])} word rows for "
-                f"{len(vocabulary.fixed)} words"
-            )
-        threshold = float(settings.get("no_answer_threshold", 1.0))
-        reader = cls(vocabulary, words, folder / FORMS, folder / NETWORK, threshold)
-        _ = reader._session, reader._forms_session  # a damaged file is noticed now
-        if (path := folder / FURTHER).exists():
-            reader.further = _read_further(path, reader._session)
-        return reader
+        words = read_words(folder, vocabulary, exported=True)
+        model = cls(vocabulary, words, folder / FORMS, folder / NETWORK)
+        model.no_answer_threshold = settings.no_answer_threshold
+        model.calibration = settings.calibration
+        _check_graph(model.forms, model._forms_session, {"rows", "characters"}, 1)
+        _check_graph(model.network, model._session, {*Batch._fields, "vectors"}, 2)
+        if further:
+            model.further = _read_further(folder / FURTHER, model._session)
+        return model
 
     @property
     def parallel(self) -> int:
@@ -124,6 +139,10 @@ class OnnxModel:
         if memo is not None:
             memo.update(zip(names[2:], found[2:], strict=True))
         return tuple(found[:2])
+
+    def clear(self) -> None:
+        """Forget the vectors of words seen so far."""
+        self._remembered.clear()
 
     def inputs(self, batch: Batch[np.ndarray]) -> dict[str, np.ndarray]:
         """What the network's graph may ask for: the batch, and the `vectors` of its forms."""
@@ -202,7 +221,20 @@ def _run(
 ) -> list[np.ndarray]:
     """The outputs, all if none are named, from those of the arrays that are inputs."""
     inputs = {each.name: arrays[each.name] for each in session.get_inputs()}
-    return [np.asarray(array) for array in session.run(outputs, inputs)]
+    try:
+        return [np.asarray(array) for array in session.run(outputs, inputs)]
+    except Exception as error:  # ONNX Runtime's own errors have no common class
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"the model's graph and its other files do not fit: {reason}") from error
+
+
+def _check_graph(
+    path: Path, session: onnxruntime.InferenceSession, known: set[str], outputs: int
+) -> None:
+    """Refuse a graph that asks for what it cannot get, or gives too little."""
+    asked = {each.name for each in session.get_inputs()}
+    if not asked <= known or len(session.get_outputs()) < outputs:
+        raise InputError(f"{path} is another graph than its name says: export the model again")
 
 
 def _read_further(path: Path, network: onnxruntime.InferenceSession) -> bytes:
@@ -218,17 +250,3 @@ def _read_further(path: Path, network: onnxruntime.InferenceSession) -> bytes:
             "again, or remove the file"
         )
     return found
-
-
-def _read_words(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with safe_open(path, framework="np") as file:
-            words = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-    missing = {"rows", "trained"} - words.keys()
-    if missing:
-        raise InputError(
-            f"{path}: not an exported reader's file, it lacks {', '.join(sorted(missing))}"
-        )
-    return words
