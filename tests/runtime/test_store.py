@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.runtime.store import change_settings
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, batch_of, small_reader
-from model_folders import make_old, seal
+from model_folders import edit_json, make_old, seal
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
 
@@ -49,7 +50,7 @@ def states_of(
     copies: list[Path] = []
 
     def copy() -> None:
-        copies.append(folder.parent / f"state-{len(copies)}")
+        copies.append(Path(tempfile.mkdtemp(dir=folder.parent)) / "state")
         shutil.copytree(folder, copies[-1])
 
     replace, unlink = os.replace, Path.unlink
@@ -77,9 +78,7 @@ def outcomes(states: list[Path], before: Tensor, after: Tensor) -> set[str]:
     for state in states:
         try:
             model = load_model(state)
-        except InputError as error:
-            assert str(state) in str(error)
-            assert "\n" not in str(error)
+        except InputError:
             found.add("refused")
             continue
         assert isinstance(model, TorchModel)
@@ -105,7 +104,7 @@ def test_a_model_in_place_of_another_is_whole_or_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = logits(TorchModel.load(folder))
-    model = changed(small_reader("fabir", FabirConfig(layers=1)))
+    model = changed(small_reader("fabir", FabirConfig(layers=2)))
     model.fixed_rows.zero_()
     states = states_of(lambda: model.save(folder), folder, monkeypatch)
     assert outcomes(states, before, logits(model)) == {"before", "after", "refused"}
@@ -137,7 +136,7 @@ def test_a_write_interrupted_after_another_one_loses_neither(
     states = states_of(lambda: model.save_weights(folder), folder, monkeypatch)
     first = logits(model)
     changed(model)
-    for number, state in enumerate(states[1:-1]):
+    for state in states[1:-1]:
         shutil.rmtree(folder)
         shutil.copytree(state, folder)
         was = logits(TorchModel.load(folder))
@@ -145,16 +144,14 @@ def test_a_write_interrupted_after_another_one_loses_neither(
         for each in again:
             loaded = logits(TorchModel.load(each))
             assert any(torch.equal(loaded, known) for known in (was, first, logits(model)))
-            shutil.move(each, folder.parent / f"second-{number}-{each.name}")
 
 
-def test_a_file_of_another_model_is_named(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["network.safetensors", "config.json"])
+def test_a_file_of_another_model_is_named(folder: Path, tmp_path: Path, name: str) -> None:
     changed(small_reader()).save(tmp_path / "other")
-    for name in ("network.safetensors", "config.json"):
-        shutil.copy(tmp_path / "other" / name, folder)
-        with pytest.raises(InputError, match=r"network\.safetensors is damaged, or of another"):
-            TorchModel.load(folder)
-        shutil.copy(tmp_path / "model" / name, folder)
+    shutil.copy(tmp_path / "other" / name, folder)
+    with pytest.raises(InputError, match=r"network\.safetensors is damaged, or of another"):
+        TorchModel.load(folder)
 
 
 def test_files_that_config_does_not_name_are_not_read(folder: Path) -> None:
@@ -192,10 +189,7 @@ def test_a_calibration_is_kept_with_the_model(folder: Path, tmp_path: Path) -> N
 
 
 def test_settings_are_not_changed_by_hand(folder: Path) -> None:
-    path = folder / "config.json"
-    path.write_text(
-        path.read_text().replace('"no_answer_threshold": 1.0', '"no_answer_threshold": 0.5')
-    )
+    edit_json(folder / "config.json", no_answer_threshold=0.5)
     with pytest.raises(InputError, match=r"config\.json was damaged or changed"):
         TorchModel.load(folder)
     seal(folder)
