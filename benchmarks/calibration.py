@@ -1,18 +1,20 @@
-"""What `fabir ask` should rank and withhold answers by, for a reader: the constants of
-`fabir.search.asker`.
+"""What `fabir ask` should rank and withhold answers by, for a model: `calibration` in its
+config.json, see `fabir.runtime.settings.Calibration`.
 
     python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--reader DIR]
+        [--save]
 
 Questions spread over the file are asked of a collection of its passages, from which those of every
-second question are missing. LEAD is what gives the highest F1 where the passage is there. BIAS,
-SEARCH and READER are a logistic regression of whether the best answer is a right one, on all
-questions. LEAST is the median score where the passage is missing. Use the training set: figures on
-dev questions are then of questions that nothing was tuned on.
+second question are missing. `lead` is what gives the highest F1 where the passage is there. `bias`,
+`search` and `reader` are a logistic regression of whether the best answer is a right one, on all
+questions. `least` is the median score where the passage is missing. Use the training set: figures
+on dev questions are then of questions that nothing was tuned on.
 """
 
 import argparse
 import math
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +24,10 @@ from retrieval import write_passages
 from fabir import Predictor, read_squad
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
-from fabir.search import asker
+from fabir.runtime.locate import find_model
+from fabir.runtime.settings import Calibration
+from fabir.runtime.store import change_settings
+from fabir.search.asker import PASSAGES
 from fabir.search.index import Index
 
 LEADS = np.arange(0, 1.55, 0.1)
@@ -43,6 +48,7 @@ def main() -> None:
     parser.add_argument("--train", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=400)
     parser.add_argument("--reader", type=Path, metavar="DIR")
+    parser.add_argument("--save", action="store_true", help="write it into the model's folder")
     options = parser.parse_args()
     if options.questions < 2:
         parser.error("--questions must be at least 2")
@@ -71,22 +77,22 @@ def main() -> None:
     absent = [
         chance for chance, (passage, _) in zip(likely, asked, strict=True) if passage in missing
     ]
-    for name, new in zip(
-        ("BIAS", "SEARCH", "READER", "LEAD", "LEAST"),
-        (*weights, lead, np.median(absent)),
-        strict=True,
-    ):
-        print(f"{name:8}{new:8.3f}  (now {getattr(asker, name)})")
-    now = float(np.mean([best(each, asker.LEAD).f1 for each in there]))
+    fitted = Calibration(*(round(float(x), 3) for x in (*weights, lead, np.median(absent))))
+    was = predictor.model.calibration
+    for name, new in asdict(fitted).items():
+        print(f"{name:8}{new:8.3f}  (now {getattr(was, name)})")
+    now = float(np.mean([best(each, was.lead).f1 for each in there]))
     print(
-        f"F1 of {len(there)} questions: {100 * max(scores):.2f}, with LEAD as it is {100 * now:.2f}"
+        f"F1 of {len(there)} questions: {100 * max(scores):.2f}, with lead as it is {100 * now:.2f}"
     )
+    if options.save:
+        change_settings(find_model(options.reader), calibration=fitted)
 
 
 def candidates(
     index: Index, predictor: Predictor, question: str, answers: list[str]
 ) -> list[Candidate]:
-    passages = index.search(question, asker.PASSAGES)
+    passages = index.search(question, PASSAGES)
     highest = max((passage.score for passage in passages), default=0.0)
     readings = predictor.read_all((question, passage.text) for passage in passages)
     return [

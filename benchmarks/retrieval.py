@@ -129,12 +129,13 @@ def quality(
 ) -> dict[int, dict[str, float]]:
     """EM and F1 of the best answer for each k; the passages are read once."""
     totals = {k: [0.0, 0.0] for k in ks}
-    threshold = predictor.model.no_answer_threshold
+    model = predictor.model
+    settings = model.no_answer_threshold, model.calibration
     for question in track(asked, "reading", len(asked)):
         passages = index.search(question.text, max(ks))
         readings = list(predictor.read_all((question.text, passage.text) for passage in passages))
         for k in ks:
-            best = merge(list(zip(passages, readings, strict=True))[:k], threshold)
+            best = merge(list(zip(passages, readings, strict=True))[:k], *settings)
             text = best[0][2].text if best else ""
             totals[k][0] += exact_match(text, question.answers)
             totals[k][1] += f1(text, question.answers)

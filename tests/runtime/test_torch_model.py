@@ -15,6 +15,7 @@ from fabir.errors import InputError
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, WORD_DIM, batch_of, small_config, small_reader, small_vocabulary
+from model_folders import edit_json, seal
 
 FILES = {"config.json", "vocabulary.json", "words.safetensors", "network.safetensors"}
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
@@ -63,7 +64,7 @@ def test_what_is_saved_is_loaded(saved: Path) -> None:
 
 def test_the_folder_holds_four_files_and_no_other(saved: Path) -> None:
     assert {path.name for path in saved.iterdir()} == FILES
-    assert json.loads((saved / "config.json").read_text())["format"] == 1
+    assert json.loads((saved / "config.json").read_text())["format"] == 2
     weights = load_file(saved / "network.safetensors")
     assert not any(name.endswith("fixed") for name in weights)  # stored once, with the words
 
@@ -142,16 +143,6 @@ def complaint(folder: Path) -> str:
     return message
 
 
-def change(folder: Path, file: str, key: str, value: Any) -> None:
-    """Set a key of a JSON file; None removes it."""
-    path = folder / file
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content.pop(key)
-    if value is not None:
-        content[key] = value
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     (folder / file).unlink()
@@ -183,6 +174,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_json_of_another_shape(folder: Path, text: str) -> None:
     for file, key in (("vocabulary.json", "max_characters"), ("config.json", "format")):
         (folder / file).write_text(text)
+        if file != "config.json":
+            seal(folder)
         message = complaint(folder)
         assert file in message
         assert key in message
@@ -191,20 +184,29 @@ def test_json_of_another_shape(folder: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "named"),
     [
-        ("format", 2, "format 2 is not 1"),
-        ("format", "1", "format 1 is not 1"),
+        ("format", 3, "format 3 is neither 1 nor 2"),
+        ("format", "1", "format '1' is neither 1 nor 2"),
         ("reader", "bert", "'bert'"),
-        ("reader", ["fabir"], "no reader is called"),
+        ("reader", ["fabir"], "`reader` is the name of one"),
         ("reader", None, "reader"),
         ("network", {"head": 2}, "head"),
         ("network", {"heads": 3}, "heads"),
         ("network", {"heads": "two"}, "do not fit together"),
         ("network", {"layers": 2.5}, "do not fit together"),
-        ("network", 7, "do not fit together"),
+        ("network", {"layers": 10**9}, "`network.layers` is at most 256"),
+        ("network", {"model_dim": 10**9}, "`network.model_dim` is at most 65536"),
+        ("network", {"model_dim": 60_000}, "do not fit together"),
+        ("no_answer_threshold", "half", "`no_answer_threshold` is a number"),
+        ("no_answer_threshold", 1.5, "from 0 to 1"),
+        ("no_answer_threshold", float("nan"), "NaN is not a number"),
+        ("calibration", {"bias": True}, "`calibration.bias` is a number"),
+        ("calibration", {"base": 1.0}, "`calibration` has the numbers bias"),
+        ("network", 7, "`network` is an object"),
     ],
 )
 def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str) -> None:
-    change(folder, "config.json", key, value)
+    edit_json(folder / "config.json", **{key: value})
+    seal(folder)
     assert named in complaint(folder)
 
 
@@ -219,11 +221,17 @@ def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str
         ("characters", 5),
         ("characters", "a"),
         ("max_characters", "8"),
+        ("max_characters", True),
+        ("max_characters", -1),
+        ("max_characters", 10**9),
+        ("trained", [["a"]]),
+        ("fixed", [None] * 20),
     ],
 )
 def test_a_vocabulary_that_does_not_fit(folder: Path, key: str, value: Any) -> None:
-    change(folder, "vocabulary.json", key, value)
-    complaint(folder)
+    edit_json(folder / "vocabulary.json", **{key: value})
+    seal(folder)
+    assert "beside it" not in complaint(folder)
 
 
 @pytest.mark.parametrize(
@@ -234,19 +242,27 @@ def test_a_vocabulary_that_does_not_fit(folder: Path, key: str, value: Any) -> N
         {"rows": torch.zeros(20, WORD_DIM, dtype=torch.int8), "scales": torch.ones(19)},
         {"rows": torch.zeros(1, WORD_DIM)},
         {"rows": torch.zeros(20, WORD_DIM + 2)},
+        {"rows": torch.full((20, WORD_DIM), torch.inf)},
+        {"rows": torch.zeros(20, WORD_DIM, dtype=torch.int8)},
+        {
+            "rows": torch.zeros(20, WORD_DIM, dtype=torch.int8),
+            "scales": torch.full((20,), -torch.nan),
+        },
     ],
 )
 def test_word_rows_that_do_not_fit(folder: Path, tensors: dict[str, Tensor]) -> None:
     save_file(tensors, folder / "words.safetensors")
-    complaint(folder)
+    seal(folder)
+    assert "beside it" not in complaint(folder)  # it is not only the checksum that notices
 
 
-def test_weights_that_do_not_fit(folder: Path) -> None:
-    weights = load_file(folder / "network.safetensors")
-    bias = weights.pop("selectors.0.outer.bias")
+@pytest.mark.parametrize("kind", ["missing", "cut", "no number", "in 8 bits"])
+def test_weights_that_do_not_fit(folder: Path, kind: str) -> None:
+    weights, name = load_file(folder / "network.safetensors"), "selectors.0.outer.bias"
+    bias = weights.pop(name)
+    if kind != "missing":
+        changed = {"cut": bias[:1], "no number": bias * torch.nan, "in 8 bits": bias.to(torch.int8)}
+        weights[name] = changed[kind].clone()
     save_file(weights, folder / "network.safetensors")
-    assert "selectors.0.outer.bias" in complaint(folder)
-    save_file(
-        {**weights, "selectors.0.outer.bias": bias[:1].clone()}, folder / "network.safetensors"
-    )
-    assert "selectors.0.outer.bias" in complaint(folder)
+    seal(folder)
+    assert name in complaint(folder)

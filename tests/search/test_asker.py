@@ -15,9 +15,12 @@ from collection import PAGES, write_collection, write_pdf
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
 from fabir.errors import InputError
+from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import talk
 from fabir.search.asker import Asker, Found, merge
 from fabir.search.index import Index, Passage
+
+BUNDLED = Calibration(bias=-1.92, search=0.176, reader=1.6, lead=0.8, least=0.11)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ class Pointing:
 
     def __init__(self, **scores: float) -> None:
         self.scores = scores
-        self.reader = SimpleNamespace(no_answer_threshold=0.9)
+        self.model = SimpleNamespace(no_answer_threshold=0.9, calibration=BUNDLED)
         self.read: list[str] = []
 
     def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
@@ -127,6 +130,22 @@ def test_an_answer_is_given_once_and_none_that_the_reader_refuses() -> None:
     assert (place, answer) == (one, first)
     assert merge([(one, Reading([first], 0.8))], threshold=0.7) == []
     assert merge([]) == []
+
+
+@pytest.mark.parametrize("calibration", [NEUTRAL, BUNDLED, Calibration(1e6, 1e6, 1e6, 1e6)])
+def test_the_likelihood_of_an_answer_grows_with_all_that_speaks_for_it(
+    calibration: Calibration,
+) -> None:
+    likely = calibration.likely
+    assert likely(9.0, 9.0, 0.9) >= likely(9.0, 9.0, 0.1) >= likely(8.0, 9.0, 0.1)
+    assert all(0 <= likely(own, 9.0, p) <= 1 for own in (-1e9, 9.0) for p in (0.0, 1.0))
+
+
+def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None:
+    pointing: Any = Pointing(kite=1e-12)
+    pointing.model.calibration = NEUTRAL
+    assert Asker(index, pointing).ask("Who flew the kite?")
+    assert not Asker(index, pointing, least=0.5).ask("Who flew the kite?")
 
 
 def test_there_may_be_no_answer(index: Index) -> None:

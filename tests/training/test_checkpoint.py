@@ -46,7 +46,7 @@ def test_a_checkpoint_that_fails_leaves_the_one_before(
     def fail(*arguments: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("fabir.runtime.torch_model.save_file", fail)
+    monkeypatch.setattr("fabir.runtime.tensors.save_file", fail)
     with pytest.raises(OSError, match="no space"):
         save_checkpoint(tmp_path, Progress(step=8), {"network": {"w": torch.zeros(2)}})
     assert load_checkpoint(tmp_path)[0] == PROGRESS

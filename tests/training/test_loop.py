@@ -16,7 +16,8 @@ from fabir.data.features import build_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.runtime.torch_model import TorchModel, read_tensors
+from fabir.runtime.tensors import read_tensors
+from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of

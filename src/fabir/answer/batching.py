@@ -17,6 +17,7 @@ from fabir.answer.passages import Part, PassageCache, count_words
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates
 from fabir.data.batches import Batch, collate, round_up
+from fabir.errors import InputError
 from fabir.runtime.base import Model
 from fabir.text.vocabulary import Forms
 
@@ -149,6 +150,9 @@ def _decode(
     """What the logits of a batch say of each window.
 
     Shape: logits [batch, first + passage] each
+
+    Raises:
+        InputError: a logit is no number.
     """
     start, end = (side[:, first:] for side in logits)
     wanted = min(_spans_for(top_k, max_words), start.shape[1] * max_words)
@@ -157,6 +161,8 @@ def _decode(
     if first:
         masses += [side[:, 0] for side in logits]
     found = []
+    if not np.isfinite(masses[:2]).all():
+        raise InputError("the model computes no numbers: its weights are damaged or too large")
     rows = np.stack(masses, axis=1).tolist()
     for window, mass, start, end, score in zip(batch, rows, *spans, strict=True):
         real = score > -np.inf

@@ -18,6 +18,7 @@ def keep_words(reader: TorchModel, words: int) -> TorchModel:
     rows = reader.fixed_rows[:words]
     smaller = TorchModel.build(reader.name, reader.config, vocabulary, rows)
     smaller.no_answer_threshold = reader.no_answer_threshold
+    smaller.calibration = reader.calibration
     weights = reader.network.state_dict()
     smaller.network.load_state_dict({name: weights[name] for name in smaller.network.state_dict()})
     smaller.network.eval()

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +21,23 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.reader import evaluate_reader
 from fabir.export import graphs
-from fabir.files import check_output, replacing
+from fabir.files import check_output
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.runtime.base import logits
 from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.settings import SETTINGS
 from fabir.runtime.store import (
     ANSWER,
     EMBED,
     ENCODE,
-    FORMS,
-    FURTHER,
-    NETWORK,
-    SETTINGS,
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    write_model,
+    write_vocabulary,
 )
-from fabir.runtime.torch_model import TorchModel, read_tensors, write_tensors
+from fabir.runtime.tensors import read_tensors, save_tensors
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
@@ -98,16 +99,16 @@ def export(
                 graphs.quantise(exported.folder / name, batches)
             exported = replace(exported)  # which opens the files anew
         difference = _largest_difference(model, exported)
-        # A folder with ANSWER is read without torch: it is the first to go, the last to come.
-        for name in (ANSWER, ENCODE, EMBED, NETWORK, FURTHER, FORMS):
-            (output / name).unlink(missing_ok=True)
-        write_tensors(output / WORDS, words)
-        if output.resolve() != source.resolve():
-            (output / WEIGHTS).unlink(missing_ok=True)  # of another model
-            for name in (SETTINGS, VOCABULARY):
-                _copy(source / name, output)
-        for name in _INPUTS:
-            _copy(exported.folder / name, output)
+        write_model(
+            output,
+            model.settings,
+            {
+                VOCABULARY: partial(write_vocabulary, model.vocabulary),
+                WORDS: partial(save_tensors, words),
+                **{name: partial(shutil.copyfile, exported.folder / name) for name in _INPUTS},
+            },
+            keep=[WEIGHTS] if output.resolve() == source.resolve() else [],
+        )
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
         "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
@@ -116,11 +117,6 @@ def export(
         for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):
             report[name] = evaluate_reader(Predictor(each), data)
     return report
-
-
-def _copy(path: Path, folder: Path) -> None:
-    with replacing(folder / path.name) as temporary:
-        shutil.copyfile(path, temporary)
 
 
 def _write_graphs(model: TorchModel, folder: Path) -> None:

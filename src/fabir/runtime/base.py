@@ -7,7 +7,8 @@ import numpy as np
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
-from fabir.runtime.store import ANSWER, NETWORK, read_settings
+from fabir.runtime.settings import Calibration
+from fabir.runtime.store import is_exported
 from fabir.text.vocabulary import Vocabulary
 
 
@@ -20,6 +21,7 @@ class Model(Protocol):
 
     vocabulary: Vocabulary
     no_answer_threshold: float
+    calibration: Calibration
 
     @property
     def steps(self) -> Steps:
@@ -71,11 +73,10 @@ def load_model(folder: Path) -> Model:
     Raises:
         InputError: no model's folder, a damaged one, or torch is missing.
     """
-    if (folder / ANSWER).exists() or (folder / NETWORK).exists():
+    if is_exported(folder):
         from fabir.runtime.onnx_model import OnnxModel
 
         return OnnxModel.load(folder)
-    read_settings(folder)  # of anything else there is more to say than that torch is missing
     try:
         from fabir.runtime.torch_model import TorchModel
     except ModuleNotFoundError as error:

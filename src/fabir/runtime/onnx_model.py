@@ -3,27 +3,30 @@
 `fabir.export.onnx` writes its folder.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from safetensors import SafetensorError, safe_open
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import processors
+from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.runtime.store import (
     ANSWER,
     EMBED,
     ENCODE,
     FORMS,
     NETWORK,
-    WORDS,
+    OLD_ONNX,
+    ONNX,
     read_settings,
     read_vocabulary,
+    read_words,
 )
 from fabir.text.vocabulary import Vocabulary
 
@@ -33,11 +36,15 @@ DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
 class _Graph:
     """A graph that runs on one processor.
 
+    Args:
+        inputs: what it may ask for
+        outputs: what it gives
+
     Raises:
-        InputError: the file cannot be read as one.
+        InputError: the file cannot be read as such a graph.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, inputs: Iterable[str], outputs: Iterable[str]) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # operations are so small that threads would wait
         options.log_severity_level = 3
@@ -53,11 +60,15 @@ class _Graph:
             reason = " ".join(str(error).split())
             raise InputError(f"cannot read {path}: {reason}") from error
         self._inputs = [each.name for each in self._session.get_inputs()]
+        self._outputs = list(outputs)
+        given = {each.name for each in self._session.get_outputs()}
+        if not set(self._inputs) <= set(inputs) or not set(self._outputs) <= given:
+            raise InputError(f"{path} is another graph than its name says: export the model again")
 
-    def __call__(self, arrays: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """The outputs by their names, from those of the arrays that are inputs."""
+    def __call__(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+        """The outputs, from those of the arrays that are inputs."""
         inputs = {name: arrays[name] for name in self._inputs}
-        return [np.asarray(array) for array in self._session.run(outputs, inputs)]
+        return [np.asarray(array) for array in self._session.run(self._outputs, inputs)]
 
 
 @dataclass
@@ -69,15 +80,18 @@ class OnnxModel:
             8 bits if there are `scales`
         folder: where the graphs are
         no_answer_threshold: above this probability of no answer it gives none
+        calibration: of scores of a search
     """
 
     vocabulary: Vocabulary
     words: dict[str, np.ndarray]
     folder: Path
     no_answer_threshold: float = 1.0
+    calibration: Calibration = NEUTRAL
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)
     batch_words = 3072  # maps stay in the cache
+    files = ONNX
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxModel":
@@ -87,18 +101,13 @@ class OnnxModel:
             InputError: a file is missing, damaged or of another version.
         """
         folder = Path(folder)
-        settings = read_settings(folder)
-        vocabulary = read_vocabulary(folder)
-        words = _read_words(folder / WORDS)
-        if len(words["rows"]) != len(vocabulary.fixed):
-            raise InputError(
-                f"{folder}: its files do not fit together: {len(words['rows'])} word rows for "
-                f"{len(vocabulary.fixed)} words"
-            )
-        threshold = float(settings.get("no_answer_threshold", 1.0))
         kind = cls if (folder / ANSWER).exists() else _WholeGraph
-        model = kind(vocabulary, words, folder, threshold)
-        model.open()  # a damaged file is noticed now
+        settings = read_settings(folder, kind.files)
+        vocabulary = read_vocabulary(folder)
+        words = read_words(folder, vocabulary, exported=True)
+        threshold, calibration = settings.no_answer_threshold, settings.calibration
+        model = kind(vocabulary, words, folder, threshold, calibration)
+        model.open()
         return model
 
     def open(self) -> None:
@@ -120,13 +129,13 @@ class OnnxModel:
         return vectors
 
     def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
-        return self._encode({"vectors": vectors, "passage": batch.passage}, "encoded")[0]
+        return self._encode({"vectors": vectors, "passage": batch.passage})[0]
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         inputs = {**batch._asdict(), "vectors": vectors, "encoded": encoded}
-        start, end = self._answer(inputs, "start", "end")
+        start, end = self._answer(inputs)
         return start, end
 
     def clear(self) -> None:
@@ -139,7 +148,7 @@ class OnnxModel:
 
         def compute(new: np.ndarray) -> np.ndarray:
             arrays = {"rows": self._rows(words[new]), "characters": characters[new]}
-            return self._embed(arrays, "vectors")[0]
+            return self._embed(arrays)[0]
 
         return self._vectors(keys, compute)
 
@@ -161,28 +170,31 @@ class OnnxModel:
 
     @cached_property
     def _embed(self) -> _Graph:
-        return _Graph(self.folder / EMBED)
+        return _Graph(self.folder / EMBED, ["rows", "characters"], ["vectors"])
 
     @cached_property
     def _encode(self) -> _Graph:
-        return _Graph(self.folder / ENCODE)
+        return _Graph(self.folder / ENCODE, ["vectors", "passage"], ["encoded"])
 
     @cached_property
     def _answer(self) -> _Graph:
-        return _Graph(self.folder / ANSWER)
+        inputs = *Batch._fields, "vectors", "encoded"
+        return _Graph(self.folder / ANSWER, inputs, ["start", "end"])
 
 
 class _WholeGraph(OnnxModel):
-    """A model exported in the first format: one graph reads passages together with questions, so
+    """A model exported in the old format: one graph reads passages together with questions, so
     nothing is known of a passage alone."""
+
+    files = OLD_ONNX
 
     @cached_property
     def _embed(self) -> _Graph:
-        return _Graph(self.folder / FORMS)
+        return _Graph(self.folder / FORMS, ["rows", "characters"], ["vectors"])
 
     @cached_property
     def _answer(self) -> _Graph:
-        return _Graph(self.folder / NETWORK)
+        return _Graph(self.folder / NETWORK, [*Batch._fields, "vectors"], ["start", "end"])
 
     def open(self) -> None:
         _ = self._embed, self._answer
@@ -192,24 +204,3 @@ class _WholeGraph(OnnxModel):
 
     def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
         return np.zeros((*batch.passage.shape, 0), np.float32)
-
-    def answer(
-        self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        inputs = {**batch._asdict(), "vectors": vectors}
-        start, end = self._answer(inputs, "start", "end")
-        return start, end
-
-
-def _read_words(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with safe_open(path, framework="np") as file:
-            words = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-    missing = {"rows", "trained"} - words.keys()
-    if missing:
-        raise InputError(
-            f"{path}: not an exported reader's file, it lacks {', '.join(sorted(missing))}"
-        )
-    return words

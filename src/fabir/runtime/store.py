@@ -1,53 +1,205 @@
-"""A reader's folder as far as it takes no torch: its settings and its vocabulary.
+"""Every file of a model's folder: its name, its format, its checksum, read and written here.
 
-config.json            reader, its network's config, format version
+config.json            reader, its network's config, format version, checksums of the other files
 vocabulary.json        words and characters
-words.safetensors      the fixed word rows; in an exported reader the trained ones too
+words.safetensors      the fixed word rows; in an exported model the trained ones too
 network.safetensors    every other weight, for torch
 words.onnx             for ONNX Runtime: from a word's row and characters to its vector
 encode.onnx            for ONNX Runtime: from vectors of words to what is known of a passage alone
 answer.onnx            for ONNX Runtime: from the latter and questions to logits
+
+A folder is replaced file by file, and a process may be killed in between. So `config.json` names
+the files that were there and those that are coming until all have come: then either set is whole,
+or the folder is refused.
 """
 
+import hashlib
 import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
 from fabir.errors import InputError
+from fabir.files import replacing, write_json
+from fabir.runtime.settings import SETTINGS, Settings, format_states, read_json, read_states
 from fabir.text.vocabulary import Vocabulary
 
-FORMAT = 1
-SETTINGS, VOCABULARY, WORDS = "config.json", "vocabulary.json", "words.safetensors"
-WEIGHTS = "network.safetensors"
+VOCABULARY, WORDS, WEIGHTS = "vocabulary.json", "words.safetensors", "network.safetensors"
 EMBED, ENCODE, ANSWER = "words.onnx", "encode.onnx", "answer.onnx"
-FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"  # of the first format
-FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, EMBED, ENCODE, ANSWER
+FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"  # of the old format
+# In the order in which they are replaced: a folder with the last one answers without torch.
+FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, FURTHER, NETWORK, EMBED, ENCODE, ANSWER
+TORCH = VOCABULARY, WORDS, WEIGHTS  # what each kind of model reads
+ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
+OLD_ONNX = VOCABULARY, WORDS, FORMS, NETWORK
+MAX_CHARACTERS = 256  # of a word that are looked at, at most
+_MOST_BYTES = 1 << 30  # of vocabulary.json
+
+Write = Callable[[Path], Any]
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """What `config.json` says.
+def is_exported(folder: Path) -> bool:
+    """Whether a folder answers without torch.
 
     Raises:
-        InputError: it is missing, damaged or of another version.
+        InputError: not a model's folder, a damaged one, or its graph is missing.
     """
-    path = folder / SETTINGS
-    settings = _read_json(path, {"format", "reader", "network"})
-    if settings["format"] != FORMAT:
-        raise InputError(
-            f"{path}: format {settings['format']} is not {FORMAT}: "
-            "the reader was saved by another version of fabir"
+    states = read_states(folder)
+    there = [name for name in (ANSWER, NETWORK) if (folder / name).exists()]
+    if states[0].old:
+        return bool(there)
+    named = [name for name in (ANSWER, NETWORK) if any(name in each.files for each in states)]
+    if named and not there and len(states) == 1:
+        raise InputError(f"cannot read {folder / named[0]}: it is missing; copy the folder again")
+    return bool(named and there)
+
+
+def read_settings(folder: Path, names: Iterable[str]) -> Settings:
+    """The settings of a folder, once the files `names` are known to be those that belong to them.
+
+    Raises:
+        InputError: a file is missing, damaged or another model's.
+    """
+    states = read_states(folder)
+    if states[0].old:
+        _say_old(folder)
+        return states[0]
+    digests = {name: _digest(folder / name) for name in names}
+    for settings in states:
+        if all(settings.files.get(name) == digest for name, digest in digests.items()):
+            return settings
+    raise InputError(_mismatch(folder, states, digests))
+
+
+def _mismatch(folder: Path, states: list[Settings], digests: dict[str, str | None]) -> str:
+    wrong = [name for name, digest in digests.items() if digest != states[0].files.get(name)]
+    path = folder / wrong[0]
+    if len(states) > 1:
+        return (
+            f"{folder}: its files are from two models, since writing {path.name} was interrupted: "
+            "go on with that (`fabir train --resume`), or save the model again"
         )
-    return settings
+    if digests[wrong[0]] is None:
+        return f"cannot read {path}: it is missing; copy or download the model's folder again"
+    if wrong[0] not in states[0].files:
+        return f"cannot read {path}: {SETTINGS} does not name it; save the model again"
+    return (
+        f"{path} is damaged, or of another model than {SETTINGS} beside it: copy or download the "
+        "model's folder again, or save the model again"
+    )
+
+
+@cache
+def _say_old(folder: Path) -> None:
+    print(
+        f"{folder} is in the old format, without checksums: damage may go unnoticed; "
+        "save or export the model again",
+        file=sys.stderr,
+    )
+
+
+def _digest(path: Path) -> str | None:
+    """SHA-256 of a file in hexadecimal; None if it is missing."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def write_model(
+    folder: Path, settings: Settings, files: Mapping[str, Write], keep: Iterable[str] = ()
+) -> None:
+    """Write a model's folder, so that a kill at any moment leaves a whole model or a refused one.
+
+    Args:
+        settings: without `files`
+        files: by name, what writes each to a path
+        keep: names of files that stay as they are; other files of a model are removed
+    """
+    before = _present(folder)
+    known = before.files if before else {}
+    kept = {
+        name: digest
+        for name in keep
+        if name not in files and (digest := known.get(name) or _digest(folder / name))
+    }
+    with ExitStack() as stack:
+        made: dict[str, Path] = {}
+        for name in reversed([name for name in FILES if name in files]):  # the first is the last
+            made[name] = stack.enter_context(replacing(folder / name))
+            files[name](made[name])
+        fresh = {name: _digest(path) for name, path in made.items()}
+        coming = replace(settings, files={**kept, **fresh})
+        if before is not None:
+            write_json(folder / SETTINGS, format_states(before, coming))
+        for name in FILES:
+            if name not in coming.files and name != SETTINGS:
+                (folder / name).unlink(missing_ok=True)
+    write_json(folder / SETTINGS, format_states(coming))
+
+
+def change_settings(folder: Path, **changes: Any) -> Settings:
+    """Change fields of `config.json`, such as `calibration`; the other files are taken as they are.
+
+    This also gives checksums to a folder in the old format.
+
+    Raises:
+        InputError: not a model's folder.
+    """
+    changed = replace(read_states(folder)[0], **changes)
+    write_model(folder, changed, {}, FILES[1:])
+    return changed
+
+
+def _present(folder: Path) -> Settings | None:
+    """The settings that a folder's files fit; None if there are none."""
+    try:
+        states = read_states(folder)
+    except InputError:
+        return None
+    digests = {name: digest for name in FILES[1:] if (digest := _digest(folder / name))}
+    if states[0].old:
+        return replace(states[0], files=digests) if digests else None
+    return next((each for each in states if each.files.items() <= digests.items()), states[0])
+
+
+def write_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
+    """Write `vocabulary.json` in place."""
+    content = {
+        "trained": vocabulary.trained,
+        "fixed": vocabulary.fixed,
+        "characters": vocabulary.characters,
+        "max_characters": vocabulary.max_characters,
+    }
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """The words and characters of a reader; InputError if they cannot be read."""
+    """The words and characters of a model.
+
+    Raises:
+        InputError: the file cannot be read, or a value is none that a vocabulary has.
+    """
     path = folder / VOCABULARY
     kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
-    fields = _read_json(path, set(kinds))
+    fields = read_json(path, set(kinds), _MOST_BYTES)
     for name, kind in kinds.items():
-        if not isinstance(fields[name], kind):
+        if type(fields[name]) is not kind:
             raise InputError(f"{path}: `{name}` is not of type {kind.__name__}")
+        if kind is list and not set(map(type, fields[name])) <= {str}:
+            raise InputError(f"{path}: `{name}` is a list of words")
+    if not 0 <= fields["max_characters"] <= MAX_CHARACTERS:
+        raise InputError(f"{path}: `max_characters` is from 0 to {MAX_CHARACTERS}")
     return Vocabulary(
         trained=tuple(fields["trained"]),
         fixed=tuple(fields["fixed"]),
@@ -56,14 +208,45 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     )
 
 
-def _read_json(path: Path, required: set[str]) -> dict[str, Any]:
+def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[str, np.ndarray]:
+    """The arrays of `words.safetensors`, each as the vocabulary has it.
+
+    Returns:
+        `rows` [fixed words, word_dim]; `scales` [fixed words] float if `rows` are in 8 bits; of an
+        exported model `trained` [1 + trained words, word_dim] float
+
+    Raises:
+        InputError: the file is damaged or of another vocabulary.
+    """
+    path = folder / WORDS
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from error
-    missing = required - value.keys() if isinstance(value, dict) else required
+        with safe_open(path, framework="np") as file:
+            words = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, TypeError, AttributeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    missing = {"rows", "trained"} - words.keys() if exported else {"rows"} - words.keys()
     if missing:
-        raise InputError(f"{path}: not a reader's file, it lacks {', '.join(sorted(missing))}")
-    return value
+        kind = "an exported model's file" if exported else "a model's file"
+        raise InputError(f"{path}: not {kind}, it lacks {', '.join(sorted(missing))}")
+    dim = words["rows"].shape[-1] if words["rows"].ndim else 0
+    shapes = {
+        "rows": (len(vocabulary.fixed), dim),
+        "scales": (len(vocabulary.fixed),),
+        "trained": (1 + len(vocabulary.trained), dim),
+    }
+    for name, array in words.items():
+        if array.shape != shapes.get(name):
+            raise InputError(
+                f"{path}: its files do not fit together: `{name}` has shape {array.shape}, the "
+                f"vocabulary's is {shapes.get(name)}"
+            )
+        in_8_bits = name == "rows" and "scales" in words
+        if array.dtype != np.int8 if in_8_bits else not _are_numbers(array):
+            raise InputError(f"{path} is damaged: `{name}` are not numbers of words")
+    return words
+
+
+def _are_numbers(array: np.ndarray) -> bool:
+    """Whether an array holds floating-point numbers, none of them infinite or no number."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a sum is the quickest look at all
+        return array.dtype.kind == "f" and bool(np.isfinite(array.sum(dtype=np.float64)))

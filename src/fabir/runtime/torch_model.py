@@ -1,9 +1,10 @@
-"""A trained reader in torch: network, vocabulary and settings, and their folder on disk."""
+"""A trained model in torch: network, vocabulary and settings, and their folder on disk."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,34 +12,29 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from fabir.data.batches import COARSE, Batch, round_up
 from fabir.errors import InputError
-from fabir.files import replacing, write_json
 from fabir.layers.embedding import VocabularySizes, WordRows
 from fabir.readers import build_network, registered
 from fabir.readers.network import Network
 from fabir.runtime.hub import push
 from fabir.runtime.locate import find_model
 from fabir.runtime.renamed import renamed_network, renamed_weight
+from fabir.runtime.settings import NEUTRAL, Calibration, Settings
 from fabir.runtime.store import (
-    ANSWER,
-    EMBED,
-    ENCODE,
-    FORMAT,
-    FORMS,
-    FURTHER,
-    NETWORK,
-    SETTINGS,
+    TORCH,
     VOCABULARY,
     WEIGHTS,
     WORDS,
     read_settings,
     read_vocabulary,
+    read_words,
+    write_model,
+    write_vocabulary,
 )
+from fabir.runtime.tensors import are_numbers, read_tensors, save_tensors
 from fabir.text.vocabulary import Vocabulary
 
 _TUNED = "embedding.words.tuned"  # rows that are saved with the fixed ones
@@ -51,7 +47,8 @@ class TorchModel:
 
     Args:
         no_answer_threshold: above this probability of no answer it gives none; tuned on the dev
-            set in training. A reader without a place for no answer always answers.
+            set in training. A model without a place for no answer always answers.
+        calibration: of scores of a search
     """
 
     name: str
@@ -59,6 +56,7 @@ class TorchModel:
     vocabulary: Vocabulary
     network: Network
     no_answer_threshold: float = 1.0
+    calibration: Calibration = NEUTRAL
     steps = COARSE  # that batches are padded to
 
     @property
@@ -78,13 +76,7 @@ class TorchModel:
         """
         if len(fixed) != len(vocabulary.fixed):
             raise InputError(f"{len(fixed)} rows for {len(vocabulary.fixed)} fixed words")
-        sizes = VocabularySizes(
-            word_dim=fixed.shape[1],
-            trained_words=1 + len(vocabulary.trained),
-            fixed_words=len(vocabulary.fixed),
-            characters=2 + len(vocabulary.characters),
-        )
-        network = build_network(name, config, sizes)
+        network = build_network(name, config, vocabulary_sizes(vocabulary, fixed.shape[1]))
         reader = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
         reader._words.fixed.copy_(fixed)
         return reader
@@ -165,38 +157,31 @@ class TorchModel:
         Args:
             small: word rows as 8-bit integers with a scale each, other weights in float16
         """
-        folder = Path(folder)
-        vocabulary = asdict(self.vocabulary)
-        del vocabulary["_rows"], vocabulary["_character_rows"]
-        write_json(folder / VOCABULARY, vocabulary)
-        self._save_settings(folder)
         rows = self.fixed_rows
         words = _quantised(rows) if small else {"rows": rows.half()}
-        write_tensors(folder / WORDS, words)
-        weights = self.network.state_dict()
-        weights.pop(_TUNED, None)
-        if small:
-            weights = {name: tensor.half() for name, tensor in weights.items()}
-        write_tensors(folder / WEIGHTS, weights)
+        files = {
+            VOCABULARY: partial(write_vocabulary, self.vocabulary),
+            WORDS: partial(save_tensors, words),
+            WEIGHTS: partial(save_tensors, self._weights(small)),
+        }
+        write_model(Path(folder), self.settings, files)
 
     def save_weights(self, folder: Path) -> None:
         """Write what training changes: the network, the threshold, and fixed rows if trained."""
-        self._save_settings(folder)
-        weights = self.network.state_dict()
-        if weights.pop(_TUNED, None) is not None:
-            write_tensors(folder / WORDS, {"rows": self.fixed_rows.half()})
-        write_tensors(folder / WEIGHTS, weights)
+        files = {WEIGHTS: partial(save_tensors, self._weights())}
+        if _TUNED in self.network.state_dict():
+            files[WORDS] = partial(save_tensors, {"rows": self.fixed_rows.half()})
+        write_model(folder, self.settings, files, keep=(VOCABULARY, WORDS))
 
-    def _save_settings(self, folder: Path) -> None:
-        for name in (ANSWER, ENCODE, EMBED, NETWORK, FURTHER, FORMS):  # of the weights before
-            (folder / name).unlink(missing_ok=True)
-        settings = {
-            "format": FORMAT,
-            "reader": self.name,
-            "network": asdict(self.config),
-            "no_answer_threshold": self.no_answer_threshold,
-        }
-        write_json(folder / SETTINGS, settings)
+    def _weights(self, small: bool = False) -> dict[str, Tensor]:
+        weights = self.network.state_dict()
+        weights.pop(_TUNED, None)
+        return {name: tensor.half() for name, tensor in weights.items()} if small else weights
+
+    @property
+    def settings(self) -> Settings:
+        """What `config.json` says of it, without checksums."""
+        return Settings(self.name, asdict(self.config), self.no_answer_threshold, self.calibration)
 
     @classmethod
     def load(cls, folder: str | Path) -> "TorchModel":
@@ -208,27 +193,19 @@ class TorchModel:
             InputError: a file is missing, damaged or of another version.
         """
         folder = find_model(folder)
-        settings = read_settings(folder)
+        settings = read_settings(folder, TORCH)
         vocabulary = read_vocabulary(folder)
-        rows = _read_rows(folder / WORDS)
+        words = read_words(folder, vocabulary, exported=False)
         weights = read_tensors(folder / WEIGHTS)[0]
         try:
-            name, network = renamed_network(str(settings["reader"]), dict(settings["network"]))
-            weights = {renamed_weight(name, key): tensor for key, tensor in weights.items()}
-            network = {  # JSON has no tuples
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in network.items()
-            }
-            config = registered(name).config(**network)
-            reader = cls.build(name, config, vocabulary, rows)
-            reader.network.load_state_dict(weights)
-            if "no_answer_threshold" in settings:
-                reader.no_answer_threshold = float(settings["no_answer_threshold"])
-        except (TypeError, ValueError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
+            model = _build(settings, vocabulary, _float_rows(words), weights)
+        except Exception as error:  # whatever a network's code says to settings that are not its
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
-        reader.network.eval()
-        return reader
+        model.no_answer_threshold = settings.no_answer_threshold
+        model.calibration = settings.calibration
+        model.network.eval()
+        return model
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> "TorchModel":
@@ -255,32 +232,50 @@ def _quantised(rows: Tensor) -> dict[str, Tensor]:
     return {"rows": integers.to(torch.int8), "scales": scales}
 
 
-def _read_rows(path: Path) -> Tensor:
-    """Fixed word rows as float32, whichever way they are stored."""
-    tensors = read_tensors(path)[0]
-    rows, scales = tensors.get("rows"), tensors.get("scales")
-    if rows is None or rows.ndim != 2 or (scales is not None and scales.shape != rows.shape[:1]):
-        raise InputError(f"{path}: holds no table of word rows")
-    return rows.float() if scales is None else rows.float() * scales.float()[:, None]
+def _float_rows(words: dict[str, np.ndarray]) -> Tensor:
+    """[fixed words, word_dim] float32, whichever way the rows are stored."""
+    rows = torch.from_numpy(words["rows"]).float()
+    if "scales" in words:
+        rows *= torch.from_numpy(words["scales"]).float()[:, None]
+    return rows
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a safetensors file and its metadata; InputError names a bad file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+def _build(
+    settings: Settings, vocabulary: Vocabulary, rows: Tensor, weights: dict[str, Tensor]
+) -> TorchModel:
+    """The model of a folder's files.
+
+    Raises:
+        Exception: of any kind, they do not fit together.
+    """
+    name, network = renamed_network(settings.reader, settings.network)
+    weights = {renamed_weight(name, key): tensor for key, tensor in weights.items()}
+    network = {  # JSON has no tuples
+        key: tuple(value) if isinstance(value, list) else value for key, value in network.items()
+    }
+    config = registered(name).config(**network)
+    with torch.device("meta"):  # a network of any size takes no memory there
+        empty = build_network(name, config, vocabulary_sizes(vocabulary, rows.shape[1]))
+    for name, tensor in empty.state_dict().items():
+        if name not in weights or weights[name].shape != tensor.shape:
+            found = list(weights[name].shape) if name in weights else "missing"
+            raise InputError(f"{name} is {found}, and the network's {list(tensor.shape)}")
+    for name, tensor in weights.items():
+        if not are_numbers(tensor):
+            raise InputError(f"{name} does not hold numbers")
+    model = TorchModel.build(name, config, vocabulary, rows)
+    model.network.load_state_dict(weights)
+    return model
 
 
-def write_tensors(
-    path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None
-) -> None:
-    """Write a safetensors file, complete or not at all."""
-    with replacing(path) as temporary:
-        save_file(
-            {name: t.detach().contiguous() for name, t in tensors.items()}, temporary, metadata
-        )
+def vocabulary_sizes(vocabulary: Vocabulary, word_dim: int) -> VocabularySizes:
+    """What a network is built for."""
+    return VocabularySizes(
+        word_dim=word_dim,
+        trained_words=1 + len(vocabulary.trained),
+        fixed_words=len(vocabulary.fixed),
+        characters=2 + len(vocabulary.characters),
+    )
 
 
 @contextmanager

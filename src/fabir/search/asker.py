@@ -1,24 +1,17 @@
 """Questions to an index: the best passages are read, and the best answers of all of them kept."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError
 from fabir.evaluation.squad import normalise_answer
+from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.index import Index, Passage
 from fabir.search.passages import flowing
 from fabir.text.sentences import sentences
 
 PASSAGES = 5  # read for a question: more add a tenth of a point of EM on SQuAD and nothing to F1
-# How likely an answer is right: the logistic function of
-#     BIAS + SEARCH * best passage's score + READER * (log(reader's score) + LEAD * lead),
-# the lead being how far its passage's score is from the best one's, 0 or less. LEAD is what gave
-# the highest F1 on questions of SQuAD's training set, the others were fitted to these, half of them
-# without their passages in the collection: benchmarks/calibration.py.
-BIAS, SEARCH, READER, LEAD = -1.92, 0.176, 1.60, 0.8
-LEAST = 0.11  # of an answer worth giving
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class Asker:
         index: where passages are looked for
         predictor: reads them
         passages: how many are read for a question
-        least: score below which an answer is not given
+        least: score below which an answer is not given; the calibration's by default
     """
 
     def __init__(
@@ -60,12 +53,13 @@ class Asker:
         predictor: Predictor,
         *,
         passages: int = PASSAGES,
-        least: float = LEAST,
+        least: float | None = None,
     ) -> None:
         if passages < 1:
             raise InputError(f"at least 1 passage must be read, not {passages}")
         self.index, self.predictor = index, predictor
-        self.passages, self.least = passages, least
+        self.passages = passages
+        self.least = predictor.model.calibration.least if least is None else least
 
     def ask(self, question: str, top_k: int = 5) -> list[Found]:
         """At most `top_k` answers of different words, best first; none if none is good.
@@ -94,12 +88,15 @@ class Asker:
     ) -> list[Found]:
         """At most `top_k` answers from what was read in each of the passages."""
         found = zip(passages, readings, strict=True)
-        ranked = merge(found, self.predictor.model.no_answer_threshold)
+        model = self.predictor.model
+        ranked = merge(found, model.no_answer_threshold, model.calibration)
         return [_found(*each) for each in ranked[:top_k] if each[0] >= self.least]
 
 
 def merge(
-    found: Iterable[tuple[Passage, Reading]], threshold: float = 1.0
+    found: Iterable[tuple[Passage, Reading]],
+    threshold: float = 1.0,
+    calibration: Calibration = NEUTRAL,
 ) -> list[tuple[float, Passage, Answer]]:
     """Scores, passages and answers, best first; of answers with the same words the best.
 
@@ -108,7 +105,7 @@ def merge(
     readings = list(found)
     highest = max((passage.score for passage, _ in readings), default=0.0)
     scored = [
-        (_likely(passage.score, highest, answer.score), passage, answer)
+        (calibration.likely(passage.score, highest, answer.score), passage, answer)
         for passage, reading in readings
         for answer in reading.given(threshold)
     ]
@@ -117,11 +114,6 @@ def merge(
     for each in scored:
         best.setdefault(normalise_answer(each[2].text), each)
     return list(best.values())
-
-
-def _likely(score: float, highest: float, certainty: float) -> float:
-    read = math.log(max(certainty, 1e-30)) + LEAD * (score - highest)
-    return 1 / (1 + math.exp(-(BIAS + SEARCH * highest + READER * read)))
 
 
 def _found(score: float, passage: Passage, answer: Answer) -> Found:

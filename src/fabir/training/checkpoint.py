@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from fabir.errors import InputError
-from fabir.runtime.torch_model import read_tensors, write_tensors
+from fabir.runtime.tensors import read_tensors, write_tensors
 
 FILE = "training.safetensors"
 

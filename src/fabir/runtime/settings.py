@@ -1,0 +1,195 @@
+"""`config.json` of a model's folder: its fields, their checks, and its checksum.
+
+Knows JSON and numbers: other files of the folder are the business of `runtime.store`.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from fabir.errors import InputError
+
+SETTINGS = "config.json"
+FORMAT = 2
+_OLD = 1  # without checksums
+_MOST_BYTES = 1 << 20  # of config.json
+_LARGEST = 1 << 16  # integer in a network's config
+_DEEPEST = 256  # of integers that repeat a part of a network
+_REPEATING = "layers", "convolutions", "blocks"  # what their names end with
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How likely an answer from a search is right: the logistic function of
+
+        bias + search * highest + reader * (log(score) + lead * (own - highest))
+
+    The `score` is the model's, `highest` the best passage's search score, and `own` that of the
+    answer's passage. The neutral default is fitted to no model: it ranks answers by the product of
+    `score` and `exp(own)`, and withholds none. `benchmarks/calibration.py` fits a model's.
+
+    Args:
+        least: an answer that is less likely is not given
+    """
+
+    bias: float = 0.0
+    search: float = 0.0
+    reader: float = 1.0
+    lead: float = 1.0
+    least: float = 0.0
+
+    def likely(self, own: float, highest: float, score: float) -> float:
+        """The probability that an answer is right."""
+        read = math.log(max(score, 1e-30)) + self.lead * (own - highest)
+        return _logistic(self.bias + self.search * highest + self.reader * read)
+
+
+NEUTRAL = Calibration()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `config.json` says of a model.
+
+    Args:
+        reader: the name of the architecture
+        network: the fields of its config
+        no_answer_threshold: above this probability of no answer the model gives none
+        files: SHA-256 of every other file of the folder by name; empty in the old format
+    """
+
+    reader: str
+    network: dict[str, Any]
+    no_answer_threshold: float = 1.0
+    calibration: Calibration = NEUTRAL
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def old(self) -> bool:
+        """Whether the folder has no checksums."""
+        return not self.files
+
+
+def read_states(folder: Path) -> list[Settings]:
+    """The settings of a folder: one, or two of which one holds after a write was interrupted.
+
+    The second are those that were being written. Which of them holds is known by the files.
+
+    Raises:
+        InputError: `config.json` is missing, damaged or of another version.
+    """
+    path = folder / SETTINGS
+    content = read_json(path, {"format", "reader", "network"}, _MOST_BYTES)
+    version = content["format"]
+    if version not in (_OLD, FORMAT) or type(version) is not int:
+        raise InputError(
+            f"{path}: format {version!r} is neither {_OLD} nor {FORMAT}: "
+            "the model was saved by another version of fabir"
+        )
+    if version == FORMAT and content.get("checksum") != _checksum(content):
+        raise InputError(
+            f"{path} was damaged or changed: its checksum does not fit. Copy or download the "
+            "model's folder again, or save the model again"
+        )
+    following = content.get("next")
+    states = [content] if following is None else [content, following]
+    if version == _OLD:
+        return [replace(_settings(path, content), files={})]
+    found = [_settings(path, each) for each in states]
+    if any(each.old for each in found):
+        raise InputError(f"{path} names no files: save the model again")
+    return found
+
+
+def format_states(settings: Settings, following: Settings | None = None) -> dict[str, Any]:
+    """What `config.json` holds for `settings`, while `following` is being written."""
+    content = {"format": FORMAT, **asdict(settings)}
+    if following is not None:
+        content["next"] = asdict(following)
+    content["checksum"] = _checksum(content)
+    return content
+
+
+def read_json(path: Path, required: set[str], most_bytes: int) -> dict[str, Any]:
+    """A JSON object with at least the `required` keys; InputError says what is wrong with it."""
+    try:
+        if path.stat().st_size > most_bytes:
+            raise InputError(f"{path} is larger than {most_bytes >> 20} MiB: not a model's file")
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not valid JSON: {error}") from error
+    missing = required - value.keys() if isinstance(value, dict) else required
+    if missing:
+        raise InputError(f"{path}: not a model's file, it lacks {', '.join(sorted(missing))}")
+    return value
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number")
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """SHA-256 of the content in canonical JSON, without its own key."""
+    rest = {key: value for key, value in content.items() if key != "checksum"}
+    canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _settings(path: Path, content: Any) -> Settings:
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: settings are an object, not {_shown(content)}")
+    reader, network = content.get("reader"), content.get("network")
+    if not isinstance(reader, str):
+        raise InputError(f"{path}: `reader` is the name of one, not {_shown(reader)}")
+    if not isinstance(network, dict):
+        raise InputError(f"{path}: `network` is an object, not {_shown(network)}")
+    for name, value in network.items():
+        _check_size(path, name, value)
+    threshold = _number(path, "no_answer_threshold", content.get("no_answer_threshold", 1.0))
+    if not 0 <= threshold <= 1:
+        raise InputError(f"{path}: `no_answer_threshold` is from 0 to 1, not {threshold}")
+    files = content.get("files", {})
+    if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
+        raise InputError(f"{path}: `files` are names with their checksums")
+    return Settings(reader, network, threshold, _calibration(path, content), files)
+
+
+def _calibration(path: Path, content: dict[str, Any]) -> Calibration:
+    found = content.get("calibration", {})
+    names = [each.name for each in fields(Calibration)]
+    if not isinstance(found, dict) or not found.keys() <= set(names):
+        raise InputError(f"{path}: `calibration` has the numbers {', '.join(names)}")
+    return Calibration(
+        **{name: _number(path, f"calibration.{name}", value) for name, value in found.items()}
+    )
+
+
+def _check_size(path: Path, name: str, value: Any) -> None:
+    """Bound what a network is built of before it is built."""
+    for each in value if isinstance(value, list) else [value]:
+        most = _DEEPEST if name.endswith(_REPEATING) else _LARGEST
+        if isinstance(each, int) and abs(each) > most:
+            raise InputError(f"{path}: `network.{name}` is at most {most}, not {_shown(each)}")
+
+
+def _number(path: Path, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e6:
+        raise InputError(f"{path}: `{name}` is a number, not {_shown(value)}")
+    assert math.isfinite(value)
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else f"{text[:40]}..."
