@@ -13,7 +13,8 @@ from fabir.answer.predictor import Predictor
 from fabir.answer.spans import top_spans
 from fabir.data.squad import Dataset, read_squad
 from fabir.evaluation.reader import evaluate_reader
-from fabir.reader import Reader
+from fabir.layers.pointer import SpanLogits
+from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 
 # The official metrics of the bundled reader. A new reader has new ones.
@@ -75,14 +76,13 @@ def test_the_best_span_leads_the_second(
     data: Dataset, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the scores may change with the processor or with the version of ONNX Runtime."""
-    reader = predictor.reader
-    read, calls = reader.logits, []
+    answer, calls = predictor.model.answer, []
 
     def record(*arguments: Any) -> tuple[np.ndarray, ...]:
-        calls.append(read(*arguments))
+        calls.append(answer(*arguments))
         return calls[-1]
 
-    monkeypatch.setattr(reader, "logits", record)
+    monkeypatch.setattr(predictor.model, "answer", record)
     for passage, question in data.questions:
         predictor.answer(question.text, passage.text)
     assert len(calls) == len(data)
@@ -97,16 +97,17 @@ def test_the_best_span_leads_the_second(
 def test_torch_and_the_exported_graph_give_the_same_answers(
     data: Dataset, predictor: Predictor
 ) -> None:
-    reader = Reader.load("bundled")
+    model = TorchModel.load("bundled")
+    model.bfloat16 = False
     precisions = set()
+    answer = model.network.answer
 
-    def record(network: torch.nn.Module, batch: Any, logits: Any) -> None:
-        precisions.update(side.dtype for side in logits)
+    def record(*arguments: Any) -> SpanLogits:
+        precisions.update(argument.dtype for argument in arguments[:2])
+        return answer(*arguments)
 
-    reader.network.register_forward_hook(record)
-    # Without this, a processor that knows bfloat16 reads in it.
-    reader.network.forward = torch.autocast("cpu", enabled=False)(reader.network.forward)
-    expected = predictions(dict(read_dataset(Predictor(reader), data)))
+    model.network.answer = record
+    expected = predictions(dict(read_dataset(Predictor(model), data)))
     assert precisions == {torch.float32}
     found = predictions(dict(read_dataset(predictor, data)))
     different = {

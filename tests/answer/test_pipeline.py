@@ -115,12 +115,12 @@ def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
     rows = reader.fixed_rows
     reader = type(reader).build("fabir", reader.config, vocabulary, rows)
 
-    def equal(batch: Any, memo: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def equal(batch: Any, *_: Any) -> tuple[np.ndarray, np.ndarray]:
         shape = len(batch.question), batch.passage.shape[1]
         logits = np.where(batch.passage[batch.passage_of] > 0, 0.0, -np.inf).reshape(shape)
         return logits.astype(np.float32), logits.astype(np.float32)
 
-    reader.logits = equal  # type: ignore[method-assign]
+    reader.answer = equal  # type: ignore[method-assign]
     results = pipeline(model=reader)(
         QUESTION, "Rain falls.", handle_impossible_answer=True, top_k=9, max_answer_len=1
     )

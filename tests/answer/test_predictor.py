@@ -13,12 +13,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.answer import batching, passages
 from fabir.answer.batching import BatchedReader
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
 from fabir.errors import InputError
 from fabir.runtime import torch_model
+from fabir.runtime.base import logits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from factories import EXAMPLES, batch_of, small_reader
@@ -48,29 +48,25 @@ def lively_predictor(**options: int) -> Predictor:
 
 
 class Encoder:
-    """A reader that makes each passage word's row of it, and is content with no other."""
+    """A model that encodes a passage as its words' rows, and answers from no other encoding."""
 
-    def __init__(self, reader: Any) -> None:
-        self.reader = reader
-        self.read: list[int] = []  # words of each passage that was not known
-        self.plain = 0  # batches of which nothing is to be remembered
-        self.batch_words = reader.batch_words
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.read: list[int] = []  # words of each passage that was encoded
+        self.batch_words = model.batch_words
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.reader, name)
+        return getattr(self.model, name)
 
-    def logits(
-        self, batch: Batch[np.ndarray], memo: dict[str, np.ndarray] | None = None
-    ) -> tuple[np.ndarray, ...]:
-        rows = batch.words[batch.passage]
-        if memo:
-            np.testing.assert_array_equal(memo["rows"][..., 0], rows)
-        elif memo is None:
-            self.plain += 1
-        else:
-            self.read += (batch.passage > 0).sum(axis=1).tolist()
-            memo["rows"] = np.where(batch.passage > 0, rows, np.nan)[..., None]
-        return self.reader.logits(batch)
+    def encode(self, batch: Batch[np.ndarray], vectors: Any) -> np.ndarray:
+        self.read += (batch.passage > 0).sum(axis=1).tolist()
+        return batch.words[batch.passage][..., None].astype(np.float32)
+
+    def answer(
+        self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        np.testing.assert_array_equal(encoded[..., 0], batch.words[batch.passage])
+        return logits(self.model, batch)
 
 
 @pytest.fixture(scope="module")
@@ -193,8 +189,7 @@ def test_several_threads_give_the_answers_of_one(
     pairs = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = list(predictor.answer_all(pairs, 3))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    threaded = lively_predictor()
-    monkeypatch.setattr(BatchedReader, "most_forms", 10)  # the table of spellings changes under way
+    threaded = lively_predictor(memory=5_000)  # the table of spellings changes under way
     for found, answers in zip(threaded.answer_all(pairs, 3), expected, strict=True):
         assert_alike(found, answers)
     with pytest.raises(InputError, match="question 13 is empty"):
@@ -202,14 +197,11 @@ def test_several_threads_give_the_answers_of_one(
 
 
 @pytest.mark.parametrize("remembers", [False, True])
-def test_several_threads_may_ask_at_a_time(
-    predictor: Predictor, monkeypatch: pytest.MonkeyPatch, remembers: bool
-) -> None:
+def test_several_threads_may_ask_at_a_time(predictor: Predictor, remembers: bool) -> None:
     asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = [predictor.answer(*pair, 3) for pair in asked]
-    monkeypatch.setattr(BatchedReader, "most_forms", 10)  # the table of spellings changes under way
-    monkeypatch.setattr(passages, "KEPT", 350)  # and passages come and go
-    shared = Predictor(cast(Any, Encoder(predictor.model))) if remembers else lively_predictor()
+    model = cast(Any, Encoder(predictor.model)) if remembers else lively_reader()
+    shared = Predictor(model, memory=30_000)  # spellings and passages come and go
 
     def ask(pair: tuple[str, str]) -> list[Answer]:
         return shared.answer(*pair, 3)
@@ -258,9 +250,9 @@ def test_forgetting_spellings_between_batches_changes_no_answer(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(predictor.answer_all(PAIRS * 3, 2))
-    monkeypatch.setattr(BatchedReader, "most_forms", 10)
     monkeypatch.setattr(TorchModel, "batch_words", 40)
-    for found, answers in zip(lively_predictor().answer_all(PAIRS * 3, 2), expected, strict=True):
+    small = lively_predictor(memory=2_000)
+    for found, answers in zip(small.answer_all(PAIRS * 3, 2), expected, strict=True):
         assert_alike(found, answers)
 
 
@@ -270,7 +262,7 @@ def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) ->
     predictor = Predictor(cast(Any, encoder), window=40, stride=30)
     texts = [plain_text_of(length, seed=length) for length in (5, 100, 33, 16)]
     asked = [(question, passage) for passage in texts for question, _ in PAIRS]
-    expected = list(Predictor(encoder.reader, window=40, stride=30).read_all(asked, 2))
+    expected = list(Predictor(encoder.model, window=40, stride=30).read_all(asked, 2))
 
     def assert_read(chosen: range, *words: int) -> None:
         """They are read as without, and of passages nothing but windows of so many words."""
@@ -302,13 +294,9 @@ def test_what_is_known_does_not_depend_on_who_is_first_in_a_call() -> None:
     assert len(encoder.read) == len(asked)
 
 
-def test_no_more_passages_are_remembered_than_there_is_room_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(batching, "KEPT", 100)
-    monkeypatch.setattr(passages, "KEPT", 100)
+def test_no_more_passages_are_kept_than_there_is_room_for() -> None:
     encoder = Encoder(small_reader())
-    predictor = Predictor(cast(Any, encoder))
+    predictor = Predictor(cast(Any, encoder), memory=9_000)  # for two of 40 words, not for three
     short = [plain_text_of(40, seed) for seed in range(3)]
 
     def read(*asked: str) -> list[int]:
@@ -319,21 +307,20 @@ def test_no_more_passages_are_remembered_than_there_is_room_for(
     assert read(short[0]) == [40]
     assert read(short[1]) == [40]
     assert read(*short[:2]) == []
-    assert read(short[0]) == []  # so the second is the one asked about longest ago
-    assert read(short[2]) == [40]
-    assert read(short[0]) == []
-    assert read(short[1]) == [40]
-    assert not encoder.plain
-    # What is too much to be remembered is read without.
-    assert read(*short) == []
-    assert encoder.plain
-    assert read(plain_text_of(101)) == []
-    assert read(plain_text_of(101)) == []
-    assert encoder.plain == 3
-    # White space counts too.
+    assert read(short[2]) == [40]  # for which the others had to go
+    assert read(short[2]) == []
     assert read(short[0]) == [40]
-    assert read(" " * 10_000) == []
+    predictor.forget()
     assert read(short[0]) == [40]
+
+
+def test_a_call_about_more_than_is_kept_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BatchedReader, "most_kept", 100)
+    encoder = Encoder(small_reader())
+    predictor = Predictor(cast(Any, encoder))
+    for _ in range(2):
+        list(predictor.answer_all([("Who?", plain_text_of(101))]))
+    assert encoder.read == [101, 101]
 
 
 def test_long_passages_have_the_best_answers_of_all_windows() -> None:

@@ -6,8 +6,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
-from fabir.explain.maps import recorded
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer

@@ -43,14 +43,17 @@ def test_answering_leaves_torch_its_threads() -> None:
     before = torch.get_num_threads()
     during: list[int] = []
     reader = small_reader()
-    reader.network.register_forward_hook(lambda *_: during.append(torch.get_num_threads()))
+    for name in ("embedding", "reduction.reduction", "selectors.0"):
+        module = reader.network.get_submodule(name)
+        module.register_forward_hook(lambda *_: during.append(torch.get_num_threads()))
     torch.set_num_threads(2)
     try:
         Predictor(reader).answer(EXAMPLES[0][0], EXAMPLES[0][1])
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-    assert during == [1]
+    assert set(during) == {1}
+    assert len(during) > 3
 
 
 def test_what_is_saved_is_loaded(saved: Path) -> None:
@@ -128,8 +131,8 @@ def test_rows_and_words_must_be_as_many() -> None:
 
 
 def test_a_network_that_cannot_be_built() -> None:
-    config = small_config(FabirConfig(heads=3))
-    with pytest.raises(InputError, match="reader fabir: 3 heads do not divide the 20 features"):
+    config = small_config(FabirConfig(heads=8))
+    with pytest.raises(InputError, match="reader fabir: heads must divide .* 8 do not divide 20"):
         TorchModel.build("fabir", config, small_vocabulary(), torch.zeros(20, WORD_DIM))
 
 

@@ -57,6 +57,7 @@ class TorchModel:
     network: Network
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
+    bfloat16: bool | None = None
     steps = COARSE  # that batches are padded to
 
     @property
@@ -143,7 +144,8 @@ class TorchModel:
         if self.network.training:
             self.network.eval()
         device = self._device
-        autocast = torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device))
+        wanted = _has_bf16(device) if self.bfloat16 is None else self.bfloat16
+        autocast = torch.autocast(device.type, torch.bfloat16, enabled=wanted)
         with torch.inference_mode(), _one_thread(), autocast:
             yield device
 
@@ -248,14 +250,14 @@ def _build(
     Raises:
         Exception: of any kind, they do not fit together.
     """
-    name, network = renamed_network(settings.reader, settings.network)
-    weights = {renamed_weight(name, key): tensor for key, tensor in weights.items()}
+    reader, network = renamed_network(settings.reader, settings.network)
+    weights = {renamed_weight(reader, key): tensor for key, tensor in weights.items()}
     network = {  # JSON has no tuples
         key: tuple(value) if isinstance(value, list) else value for key, value in network.items()
     }
-    config = registered(name).config(**network)
+    config = registered(reader).config(**network)
     with torch.device("meta"):  # a network of any size takes no memory there
-        empty = build_network(name, config, vocabulary_sizes(vocabulary, rows.shape[1]))
+        empty = build_network(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]))
     for name, tensor in empty.state_dict().items():
         if name not in weights or weights[name].shape != tensor.shape:
             found = list(weights[name].shape) if name in weights else "missing"
@@ -263,7 +265,7 @@ def _build(
     for name, tensor in weights.items():
         if not are_numbers(tensor):
             raise InputError(f"{name} does not hold numbers")
-    model = TorchModel.build(name, config, vocabulary, rows)
+    model = TorchModel.build(reader, config, vocabulary, rows)
     model.network.load_state_dict(weights)
     return model
 
