@@ -40,12 +40,13 @@ def traced(file: Path) -> list[str]:
 def called(file: Path, process: int) -> list[str]:
     """The traced calls with an address, of the process that ended, its threads and children."""
     ending = f"{process} +++ exited with 0 +++"
-    for _ in range(100):  # the tracer may end a little later
+    latest = time.monotonic() + 10
+    while True:  # the tracer may end a little later
         lines = [" ".join(line.split()) for line in file.read_text().splitlines()]
         if ending in lines:
             return [line for line in lines if "sa_family=" in line]
+        assert time.monotonic() < latest, f"no line '{ending}' in {lines}"
         time.sleep(0.1)
-    raise AssertionError(f"no line '{ending}' in {lines}")
 
 
 def can_trace() -> bool:
