@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # as fabir says, which is imported after it here
 
 import numpy as np
 import onnx

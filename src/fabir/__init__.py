@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 # times slower. It has to be said before the first import of torch.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# ONNX Runtime 1.29 and later keep a number for the device in the home folder and report to
+# Microsoft. It has to be said before the first import of onnxruntime, which reads it only then.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 if TYPE_CHECKING:
     from fabir.answer.pipeline import pipeline
     from fabir.answer.predictor import Answer, Predictor

@@ -19,15 +19,18 @@ from factories import small_reader
 def ray() -> Iterator[Any]:
     """Ray on this machine. It gives up after half a minute, which a busy machine may need."""
     pytest.importorskip("ray.data")
-    for attempt in range(3):
-        try:
-            cluster = _start_ray()
-            break
-        except InputError:
-            if attempt == 2:
-                pytest.skip("Ray does not start here")
+    cluster = next(filter(None, (_try_to_start() for _ in range(3))), None)
+    if cluster is None:
+        pytest.skip("Ray does not start here")
     yield cluster
     cluster.shutdown()
+
+
+def _try_to_start() -> Any:
+    try:
+        return _start_ray()
+    except InputError:
+        return None
 
 
 @pytest.mark.slow

@@ -76,7 +76,8 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
     counts = next(iter(readers.values()))["groups"][grouping]
     labels = [label for label in labels if label in counts]
     figure = new_figure(8, 6)
-    for axes, (key, name) in zip(figure.subplots(2, 1, sharex=True), _SCORES.items(), strict=True):
+    panels = figure.subplots(len(_SCORES), 1, sharex=True)
+    for axes, (key, name) in zip(panels, _SCORES.items(), strict=True):
         for number, (reader, measured) in enumerate(readers.items()):
             groups = [measured["groups"][grouping][label] for label in labels]
             means, lower, upper = zip(*(group[key] for group in groups), strict=True)
@@ -96,10 +97,11 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
         axes.set_ylabel(f"{name}, %")
         axes.grid(axis="y", color="0.9")
         axes.set_axisbelow(True)
-    axes.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
+    lowest = panels[-1]
+    lowest.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
     ticks = [f"n = {counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
-    axes.set_xticks(range(len(labels)), ticks, fontsize="small")
-    add_legend(figure, axes)
+    lowest.set_xticks(range(len(labels)), ticks, fontsize="small")
+    add_legend(figure, lowest)
     return figure
 
 

@@ -35,9 +35,8 @@ def plot_positions(path: Path) -> None:
         InputError: as `fabir.plots.save`.
     """
     figure = new_figure(8, 7)
-    for axes, (title, compared) in zip(
-        figure.subplots(len(PANELS), 1, sharex=True, sharey=True), PANELS.items(), strict=True
-    ):
+    panels = figure.subplots(len(PANELS), 1, sharex=True, sharey=True)
+    for axes, (title, compared) in zip(panels, PANELS.items(), strict=True):
         for number, (dim, lowest, highest) in enumerate(compared):
             axes.plot(
                 range(1, PASSAGE + 1),
@@ -48,5 +47,5 @@ def plot_positions(path: Path) -> None:
         axes.set(title=title, ylabel="attention of word 1")
         axes.grid(color="0.9")
         axes.legend()
-    axes.set_xlabel("word")
+    panels[-1].set_xlabel("word")
     save(figure, path)

@@ -25,16 +25,16 @@ class Convolution(nn.Conv1d):
     """A convolution of odd `width` over a sequence, zero-padded so that the length stays.
 
     Shape:
-        x: [batch, length, inputs], already zero at padding
+        input: [batch, length, inputs], already zero at padding
         result: [batch, length, outputs]
     """
 
     def __init__(self, inputs: int, outputs: int, width: int) -> None:
         super().__init__(inputs, outputs, _odd(width), padding=width // 2)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:  # its name in torch
         padding = (0, self.kernel_size[0] // 2)
-        image, weight = _as_image(x), self.weight.unsqueeze(2)
+        image, weight = _as_image(input), self.weight.unsqueeze(2)
         return _as_text(F.conv2d(image, weight, self.bias, padding=padding))
 
 
@@ -42,14 +42,14 @@ class DepthwiseConvolution(nn.Conv1d):
     """A convolution of each feature alone, else as `Convolution`; without a bias.
 
     Shape:
-        x, result: [batch, length, dim]
+        input, result: [batch, length, dim]
     """
 
     def __init__(self, dim: int, width: int) -> None:
         super().__init__(dim, dim, _odd(width), groups=dim, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        device = x.device.type
+    def forward(self, input: Tensor) -> Tensor:
+        x, device = input, input.device.type
         if torch.is_autocast_enabled(device):
             x = x.to(torch.get_autocast_dtype(device))
         filters = self.weight.squeeze(1).to(x.dtype)

@@ -37,9 +37,9 @@ class LinearSelector(nn.Linear):
     def __init__(self, dim: int, outputs: int) -> None:
         super().__init__(dim, outputs, bias=False)
 
-    def forward(self, passage: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
         """Shape: passage [batch, passage, dim] -> [batch, passage, outputs]; no use of the mask."""
-        return super().forward(passage)
+        return super().forward(input)
 
 
 class ConvolutionSelector(nn.Module):

@@ -67,7 +67,7 @@ class A3Config(BidafConfig):
                     )
 
 
-class A3(Bidaf):
+class A3(Bidaf[A3Config]):
     """The whole reader: see `Bidaf`."""
 
     def make_attention(self, config: A3Config) -> Fusion:

@@ -5,7 +5,7 @@ The ladder to R-Net and A3 put other attention and output layers into this netwo
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -82,10 +82,13 @@ class BidafConfig:
             )
 
 
-class Bidaf(Network):
+_Config = TypeVar("_Config", bound=BidafConfig)
+
+
+class Bidaf(Network, Generic[_Config]):
     """The whole reader; `make_attention` and `make_output` are what its descendants replace."""
 
-    def __init__(self, config: BidafConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: _Config, sizes: VocabularySizes) -> None:
         super().__init__()
         two = 2 * config.hidden
         self.embedding = _embedding(config, sizes)
@@ -102,11 +105,11 @@ class Bidaf(Network):
                 if isinstance(module, StartsAlike):
                     module.start_random()
 
-    def make_attention(self, config: BidafConfig) -> Fusion:
+    def make_attention(self, config: _Config) -> Fusion:
         """What reads passage and question [batch, length, 2 * hidden]; `size` features come out."""
         return AttentionFlow(2 * config.hidden, config.backwards)
 
-    def make_output(self, config: BidafConfig, attended: int, modelled: int) -> nn.Module:
+    def make_output(self, config: _Config, attended: int, modelled: int) -> nn.Module:
         """What turns the attended and the modelled passage into logits."""
         return RecurrentOutput(attended, modelled, config)
 

@@ -51,7 +51,7 @@ class RnetConfig(BidafConfig):
             )
 
 
-class Rnet(Bidaf):
+class Rnet(Bidaf[RnetConfig]):
     """The whole reader: see `Bidaf`."""
 
     def make_attention(self, config: RnetConfig) -> Fusion:

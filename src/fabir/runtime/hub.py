@@ -12,7 +12,7 @@ pipeline_tag: question-answering
 ---
 # {name}
 
-A reader for extractive question answering with [fabir](https://pypi.org/project/fabir/):
+A reader for extractive question answering with [fabir](https://github.com/fabir-qa/fabir):
 
 ```python
 from fabir import Predictor

@@ -13,7 +13,9 @@ from fabir.readers import registered
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config import TrainingConfig
 
-SHIPPED = Path(str(files("fabir"))) / "configs"  # a row of a paper's table each
+_PACKAGE = Path(str(files("fabir")))
+_INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
+SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
 
 
 @dataclass(frozen=True)

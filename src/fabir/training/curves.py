@@ -21,7 +21,8 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
     """
     runs = dict(zip(short_names(folders), map(_read, folders), strict=True))
     figure = new_figure(8, 9)
-    for axes, (key, name) in zip(figure.subplots(3, 1, sharex=True), _PANELS.items(), strict=True):
+    panels = figure.subplots(len(_PANELS), 1, sharex=True)
+    for axes, (key, name) in zip(panels, _PANELS.items(), strict=True):
         for number, (run, lines) in enumerate(runs.items()):
             measured = [line for line in lines if key in line]
             axes.plot(
@@ -32,8 +33,8 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
             )
         axes.set_ylabel(name)
         axes.grid(color="0.9")
-    axes.set_xlabel("epochs")
-    add_legend(figure, axes)
+    panels[-1].set_xlabel("epochs")
+    add_legend(figure, panels[-1])
     save(figure, path)
 
 
