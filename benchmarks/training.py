@@ -31,6 +31,7 @@ from fabir import __version__
 from fabir.machine import processor
 from fabir.training.checkpoint import FILE, Progress, load_checkpoint
 from fabir.training.configuration import load_config
+from fabir.training.inputs import RunFiles
 from fabir.training.run import prepare
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -101,7 +102,8 @@ def operations(config: Path, changes: list[str], options: argparse.Namespace) ->
     """Of the products of a question, the mean over some batches. Torch does not count what is in
     oneDNN's recurrent layers, BiDAF's."""
     settings = load_config(config, changes)
-    ready = prepare(settings, [Path(options.train)], options.vectors, None, "skip")
+    files = RunFiles(train=(Path(options.train),), vectors=options.vectors, on_bad_answer="skip")
+    ready = prepare(settings, files)
     batches = ready.examples.epoch(0, settings.training)[:COUNTED]
     with FlopCounterMode(display=False) as counter:
         for rows in batches:

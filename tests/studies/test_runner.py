@@ -14,10 +14,11 @@ from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.reader import Reader
 from fabir.studies import runner
-from fabir.studies.results import Data, report
+from fabir.studies.results import report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
 from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.inputs import RunFiles
 from factories import PUBLISHED, published_study
 from tiny import NETWORK, TRAINING, Files
 
@@ -41,12 +42,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return read_study(str(folder / "study.yaml"))
 
 
-def data(files: Files) -> Data:
+def run_files(train: Path, dev: Path, vectors: Path) -> RunFiles:
+    return RunFiles(train=(train,), dev=dev, vectors=vectors, on_bad_answer="skip")
+
+
+def data(files: Files) -> RunFiles:
     """Files that are not called what their samples are."""
     train, dev = (path.with_name(f"all-{path.name}") for path in (files.train, files.dev))
     shutil.copy(files.train, train)
     shutil.copy(files.dev, dev)
-    return Data(train, dev, files.vectors)
+    return run_files(train, dev, files.vectors)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +102,9 @@ def test_what_is_measured_is_not_trained_again(
 def test_compressed_data_is_the_same_data(files: Files, study: Study, done: Path) -> None:
     """So that a published table can be gone on with, whatever form the files are in."""
     whole = data(files)
-    paths = (str(path) for path in (whole.train, whole.dev, whole.vectors))
+    paths = (str(path) for path in (*whole.train, whole.dev, whole.vectors))
     other = (p.removesuffix(".gz") if p.endswith(".gz") else f"{p}.gz" for p in paths)
-    assert reproduce(study, "one", Data(*map(Path, other)), done) == done / "report.md"
+    assert reproduce(study, "one", run_files(*map(Path, other)), done) == done / "report.md"
 
 
 def test_seeds_are_added_later(study: Study, files: Files, done: Path, tmp_path: Path) -> None:
@@ -138,7 +143,7 @@ def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, d
     with pytest.raises(
         InputError, match=r"with data.train .*, and now it is .*: name another fold"
     ):
-        reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)
+        reproduce(study, "one", run_files(files.dev, files.dev, files.vectors), done)
     another = replace(study, title="Another")
     with pytest.raises(InputError, match="made with title Tiny, and now it is Another: name"):
         reproduce(another, "one", data(files), done)
@@ -230,7 +235,7 @@ def test_published_tables_can_be_gone_on_with(
     monkeypatch.delattr(runner, "train")
     shutil.copy(results, tmp_path)
     known = json.loads(results.read_text())
-    files = Data(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
+    files = run_files(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
     page = reproduce(
         published_study(results), known["budget"]["name"], files, tmp_path, list(known["rows"])
     )
@@ -265,7 +270,7 @@ def test_two_processes_share_the_rows(
     """While a row is trained another run of the study leaves it alone, and trains the other."""
     trained: list[str] = []
 
-    def row(config: object, data: Data, dev: object, folder: Path) -> dict[str, float]:
+    def row(config: object, data: RunFiles, dev: object, folder: Path) -> dict[str, float]:
         trained.append(folder.name)
         if folder.name == "plain":
             reproduce(study, "one", whole, tmp_path)
@@ -314,7 +319,7 @@ def test_each_row_has_a_process_on_a_gpu_of_its_own(
 def test_a_gpus_process_that_fails_says_why_in_a_line(
     study: Study, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    gone = Data(files.train, files.dev, tmp_path / "gone.txt")
+    gone = run_files(files.train, files.dev, tmp_path / "gone.txt")
     with pytest.raises(SystemExit, match="2"):
         runner._work(study, "one", gone, tmp_path / "new")
     assert "fabir reproduce: no vector file" in capsys.readouterr().err.splitlines()[-1]

@@ -158,7 +158,13 @@ def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(
 
 def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name them with --vectors"):
-        train_tiny(files, tmp_path / "run", CONFIG, vectors_file=None)
+        train_tiny(files, tmp_path / "run", CONFIG, vectors=None)
+
+
+def test_a_training_needs_a_dev_file(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name a SQuAD file with --dev"):
+        train_tiny(files, tmp_path / "run", CONFIG, dev=None)
+    assert not (tmp_path / "run").exists()
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -167,7 +173,7 @@ def weights(folder: Path) -> dict[str, Any]:
 
 def test_a_reader_can_be_trained_on(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path / "first", CONFIG)
-    options = {"vectors_file": None, "start": tmp_path / "first"}
+    options = {"vectors": None, "start": tmp_path / "first"}
     # Other dropout is allowed; with no learning rate to speak of it stays the same reader.
     config = run_config({"dropout_input": 0.0}, epochs=1, learning_rate=1e-12, word_rows=5)
     train_tiny(files, tmp_path / "second", config, **options)

@@ -3,10 +3,9 @@
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,36 +17,28 @@ from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.folder import NETWORK, WEIGHTS, find_reader
 from fabir.reader import Reader
-from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.config import TrainingConfig
 from fabir.training.configuration import RunConfig
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
 from fabir.training.teacher import taught_by
 
 
 def train(
     config: RunConfig,
-    train_files: Sequence[Path],
-    dev_file: Path,
+    files: RunFiles,
     output: Path,
     *,
-    vectors_file: Path | str | None = None,
-    start: Path | None = None,
-    teacher: Path | str | None = None,
     resume: bool = False,
     processes: int | None = None,
-    on_bad_answer: Literal["error", "skip", "repair"] = "error",
 ) -> float:
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
 
     Args:
-        train_files: all of them, or mixed as `config.training.mix` says
-        vectors_file: word vectors of a new reader
-        start: the folder of a reader to go on from, instead of vectors
-        teacher: the reader to learn from beside the answers
+        resume: go on from the last checkpoint in `output`
         processes: how many train together on this machine; as many as are fastest if not said
 
     Raises:
@@ -58,39 +49,16 @@ def train(
     if processes is None:
         processes = best_processes(config.training)
     # No name for the job here, so that `launch` can free it.
-    launch(
-        _job(
-            config,
-            train_files,
-            dev_file,
-            output,
-            vectors_file,
-            start,
-            teacher,
-            resume,
-            on_bad_answer,
-        ),
-        processes,
-    )
+    launch(_job(config, files, output, resume), processes)
     return load_checkpoint(output)[0].best_f1
 
 
-def _job(
-    config: RunConfig,
-    train_files: Sequence[Path],
-    dev_file: Path,
-    output: Path,
-    vectors_file: Path | str | None,
-    start: Path | None,
-    teacher: Path | str | None,
-    resume: bool,
-    on_bad_answer: Literal["error", "skip", "repair"],
-) -> Job:
-    dev = read_squad(dev_file, "keep")
+def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
+    dev = files.read_dev()
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
-    folder = find_reader(teacher) if teacher else None
+    folder = find_reader(files.teacher) if files.teacher else None
     known = load_trained(folder) if folder else None
-    ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    ready = prepare(config, files)
     examples, settings = ready.examples, ready.settings
     if folder:
         settings += f" {_digest(folder)}"
@@ -119,22 +87,23 @@ class Prepared(NamedTuple):
     settings: str
 
 
-def prepare(
-    config: RunConfig,
-    train_files: Sequence[Path],
-    vectors_file: Path | str | None,
-    start: Path | None,
-    on_bad_answer: Literal["error", "skip", "repair"],
-) -> Prepared:
-    """All that a run begins with but its dev set and its teacher."""
-    parts = [read_squad(path, on_bad_answer) for path in train_files]
+def prepare(config: RunConfig, files: RunFiles) -> Prepared:
+    """All that a run begins with but its dev set and its teacher.
+
+    Raises:
+        InputError: files that cannot be read, or a reader to go on from that has another network.
+    """
+    parts = [read_squad(path, files.on_bad_answer) for path in files.train]
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
-    features = load_features(data, train_files)
+    features = load_features(data, files.train)
     _report(data, features)
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
-    reader = _continued(config, start) if start else _new(config, features, vectors_file, no_answer)
+    if files.start:
+        reader = _continued(config, files.start)
+    else:
+        reader = _new(config, features, files, no_answer)
     examples = usable_examples(features, reader.vocabulary, config.training, file_of)
     return Prepared(reader, examples, features, _settings(config, features, reader))
 
@@ -161,12 +130,8 @@ def _check_resumable(
         raise InputError(f"{output} was trained with word_rows {tuned}: resume with as many")
 
 
-def _new(
-    config: RunConfig, features: Features, vectors_file: Path | str | None, no_answer: bool
-) -> Reader:
-    if vectors_file is None:
-        raise InputError("a new reader needs word vectors: name them with --vectors")
-    vectors = read_vectors(vectors_file)
+def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool) -> Reader:
+    vectors = files.read_vectors()
     vocabulary, rows = build_vocabulary(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
     )
