@@ -23,7 +23,7 @@ from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
 from plain_fabir import PlainFabir
 
-RUNS = {path.stem: load_config(path) for path in CONFIGS}
+RUNS = {name: load_config(name) for name in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
 NETWORKS["fabir-word-match"] = FabirConfig(word_match=True)
 NETWORKS["fabir-separate"] = FabirConfig(

@@ -17,7 +17,7 @@ from fabir.studies import runner
 from fabir.studies.results import report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
-from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.configuration import load_config
 from fabir.training.inputs import RunFiles
 from factories import PUBLISHED, published_study
 from tiny import NETWORK, TRAINING, Files
@@ -253,7 +253,7 @@ def test_the_full_budget_trains_as_published(
     study = replace(study, rows=(replace(chosen, training={"full": {"epochs": 2}}),))
     reproduce(study, "full", data(files), tmp_path)
     (measured,) = json.loads((tmp_path / "results.json").read_text())["rows"][row]
-    config = load_config(SHIPPED / f"{chosen.config}.yaml")
+    config = load_config(chosen.config)
     config = replace(config, training=replace(config.training, epochs=2))
     assert measured["conditions"]["config"] == json.loads(json.dumps(asdict(config)))
     assert measured["epochs"] == 2

@@ -1,20 +1,20 @@
-"""Every shipped configuration is one network; every mistake in one is a line that names it."""
+"""Every shipped row is one network; every mistake in a configuration is a line that names it."""
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.readers.fabir import Fabir, FabirConfig
 from fabir.text.vocabulary import VocabularyConfig
-from fabir.training.config import TrainingConfig
-from fabir.training.configuration import RunConfig, load_config
+from fabir.training.config import TrainingConfig, VectorsConfig
+from fabir.training.configuration import SHIPPED, RunConfig, load_config
 from factories import CONFIGS
 
 # What each row of Table I (thesis: Table 6) changes.
@@ -34,64 +34,142 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 
 
-FABIR_CONFIGS = [path for path in CONFIGS if load_config(path).reader == "fabir"]
+FABIR_CONFIGS = [name for name in CONFIGS if load_config(name).reader == "fabir"]
 
 
 def sizes(word_dim: int) -> VocabularySizes:
     return VocabularySizes(word_dim=word_dim, trained_words=5, fixed_words=9, characters=80)
 
 
-def config_named(name: str) -> Path:
-    return next(path for path in CONFIGS if path.stem == name)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_shipped_row_makes_a_network_of_the_vectors_it_is_meant_for(name: str) -> None:
+    run = load_config(name)
+    assert run.vectors.dim
+    with torch.device("meta"):  # shapes alone
+        registered(run.reader).network(run.network, sizes(run.vectors.dim))
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_shipped_file_makes_a_network(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").startswith("# ")
-    run = load_config(path)
-    made = []
-    for word_dim in (50, 100):  # a file is meant for one of them
-        with torch.device("meta"), suppress(ValueError):  # shapes alone
-            made.append(registered(run.reader).network(run.network, sizes(word_dim)))
-    assert made
-
-
-@pytest.mark.parametrize("path", FABIR_CONFIGS, ids=lambda path: path.stem)
-def test_what_50_dimensional_vectors_need(path: Path) -> None:
-    network = load_config(path, ["--network.character_filters", "150"]).network
+@pytest.mark.parametrize("name", FABIR_CONFIGS)
+def test_what_50_dimensional_vectors_need(name: str) -> None:
+    network = load_config(name, ["--network.character_filters", "150"]).network
     if not network.characters:
         with pytest.raises(ValueError, match="4 heads do not divide the 50 features"):
             Fabir(network, sizes(50))
-        network = load_config(path, ["--network.heads", "2"]).network
+        network = load_config(name, ["--network.heads", "2"]).network
     with torch.device("meta"):
         assert any(True for _ in Fabir(network, sizes(50)).parameters())
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_of_the_table_changes_one_thing(name: str) -> None:
-    assert load_config(config_named(name)) == RunConfig(
-        "fabir", FabirConfig(**ROWS[name]), VocabularyConfig(), TrainingConfig(epochs=18)
+    assert load_config(name) == RunConfig(
+        "fabir",
+        FabirConfig(**ROWS[name]),
+        VocabularyConfig(),
+        TrainingConfig(epochs=18),
+        VectorsConfig(dim=100),
     )
-    first_line = config_named(name).read_text(encoding="utf-8").splitlines()[0]
-    assert re.fullmatch(r"# (Table I|Thesis Table 6), \".+\": F1 7\d\.\d, EM 6\d\.\d", first_line)
+    said = rf'^  {name}:  # (Table I|Thesis Table 6), ".+": F1 7\d\.\d, EM 6\d\.\d$'
+    assert re.search(said, (SHIPPED / "fabir.yaml").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_published_configuration_is_the_default() -> None:
-    run = load_config(config_named("fabir"))
-    assert run == RunConfig("fabir", FabirConfig(), VocabularyConfig(), TrainingConfig())
+    run = load_config("fabir")
+    defaults = FabirConfig(), VocabularyConfig(), TrainingConfig()
+    assert run == RunConfig("fabir", *defaults, VectorsConfig(dim=100))
     assert (run.training.epochs, run.training.warmup_steps) == (54, 4000)
+
+
+def test_a_file_a_row_of_it_and_a_rows_name() -> None:
+    table = SHIPPED / "fabir.yaml"
+    assert load_config(table) == load_config("fabir") == load_config(f"{table}:fabir")
+    assert load_config(f"{table}:fabir-2-heads") == load_config("fabir-2-heads")
+    alone = SHIPPED / "crossconv.yaml"
+    assert load_config(alone) == load_config("crossconv") == load_config(f"{alone}:crossconv")
+
+
+def test_no_two_tables_have_a_row_of_one_name() -> None:
+    names = [name for path in SHIPPED.glob("*.yaml") for name in table_rows(path)]
+    assert sorted(names) == sorted(CONFIGS)
+
+
+def table_rows(path: Path) -> list[str]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return list(content.get("rows", [path.stem]))
+
+
+def test_a_row_changes_the_keys_that_it_has(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        base: {reader: fabir, network: {heads: 2, layers: 2}, training: {epochs: 3}}
+        rows:
+          same:
+          empty: {network: }
+          other: {network: {heads: 1}, vocabulary: {word_count: 7}}
+        """,
+    )
+    base = load_config(path)
+    assert (base.network, base.training.epochs) == (FabirConfig(heads=2, layers=2), 3)
+    assert base == load_config(f"{path}:same") == load_config(f"{path}:empty")
+    other = load_config(f"{path}:other", ["--training.epochs", "4"])
+    assert (other.network, other.training.epochs) == (FabirConfig(heads=1, layers=2), 4)
+    assert (base.vocabulary.word_count, other.vocabulary.word_count) == (100, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "named"),
+    [
+        ("base: {reader: fabir}\nrows: {one: , two: }", "three", "no row 'three', but one, two"),
+        ("base: {reader: fabir}", "one", "no row 'one', but none"),
+        ("reader: fabir", "one", "no row 'one', but run"),
+        ("rows: {one: {reader: fabir}}", "", "`reader` is missing"),
+        ("base: {reader: fabir}\nnetwork: {heads: 2}", "", "'network' beside `base` and `rows`"),
+        ("base: fabir", "", "`base` is not a section"),
+        ("base: {reader: fabir}\nrows: [one]", "", "`rows` is not a section"),
+        ("base: {reader: fabir}\nrows: {one: 3}", "one", "`rows.one` is not a section"),
+        ("base: {reader: fabir}\nrows: {one: {network: {head: 2}}}", "one", "head"),
+        ("base: {reader: fabir}\nrows: {one: {network: 3}}", "one", "network"),
+    ],
+)
+def test_a_mistake_in_a_table_is_named(tmp_path: Path, text: str, row: str, named: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        load_config(f"{path}:{row}" if row else path)
+    assert named in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("configs/fabir-2-heads.yaml", "is `fabir-2-heads`, or configs/fabir.yaml:fabir-2-heads"),
+        ("bidaf-cs224n.yaml", "is `bidaf-cs224n`, or a3.yaml:bidaf-cs224n"),
+        ("configs/fabir-fast.yaml", "configs/fabir-fast.yaml: it is called crossconv"),
+        ("fabir-fast", "no configuration fabir-fast: it is called crossconv"),
+        ("fabir-modern", "no configuration fabir-modern: it was removed"),
+        ("fabir-3-heads", "'fabir-3-heads': name a .yaml file or bidaf-cs224n, a3-coatt, "),
+    ],
+)
+def test_a_name_that_there_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        load_config(name)
+    assert "\n" not in str(caught.value)
 
 
 def test_overrides_come_last() -> None:
     arguments = ["--training.epochs", "3", "--network.heads=2", "--network.characters", "false"]
-    run = load_config(config_named("fabir-no-convolution"), arguments)
+    run = load_config("fabir-no-convolution", arguments)
     assert run.training == TrainingConfig(epochs=3)
     assert run.network == FabirConfig(heads=2, characters=False, attention_width=0)
 
 
 def test_an_empty_section_is_one_of_defaults(tmp_path: Path) -> None:
-    path = write(tmp_path, "reader: fabir\nnetwork:\nvocabulary: {}\n")
-    assert load_config(path) == load_config(config_named("fabir"))
+    path = write(tmp_path, "reader: fabir\nnetwork:\nvocabulary: {}\nvectors: {dim: 100}\n")
+    assert load_config(path) == load_config("fabir")
 
 
 def test_a_number_may_be_written_in_any_way(tmp_path: Path) -> None:
@@ -134,6 +212,8 @@ def complaint(path: Path, overrides: list[str] | None = None) -> str:
         ("training: {epochs: 0}", "epochs must be at least 1, got 0"),
         ("training: {label_smoothing: 1.0}", "label_smoothing"),
         ("vocabulary: {words: 3}", "words"),
+        ("vectors: {dim: -1}", "dim must not be negative, got -1"),
+        ("vectors: {size: 100}", "size"),
         ("config: other.yaml", "config"),
         ("3: {}", "3"),
     ],

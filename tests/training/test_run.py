@@ -14,6 +14,7 @@ from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
+from fabir.training.config import VectorsConfig
 from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)
@@ -74,6 +75,16 @@ def test_the_vocabulary_comes_from_the_training_file_and_the_vectors(
     assert set(reader.vocabulary.trained).isdisjoint(vectors.words)
     expected = torch.from_numpy(vectors.matrix.copy()).half().float()
     torch.testing.assert_close(reader.fixed_rows, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("dim", "said"), [(0, False), (8, False), (300, True)])
+def test_vectors_of_another_dimension_are_reported(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], dim: int, said: bool
+) -> None:
+    config = replace(CONFIG, vectors=VectorsConfig(dim=dim))
+    train_tiny(files, tmp_path / "run", config)
+    line = f"the vectors in {files.vectors} have 8 dimensions, the configuration is meant for 300"
+    assert (line in capsys.readouterr().err) is said
 
 
 def test_a_folder_in_use_is_not_written_over(files: Files, tmp_path: Path) -> None:

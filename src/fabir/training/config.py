@@ -87,6 +87,21 @@ class TrainingConfig:
             raise ValueError("mix has a share above 0 for the first file and none below 0")
 
 
+@dataclass(frozen=True, kw_only=True)
+class VectorsConfig:
+    """The word vectors that a configuration is meant for.
+
+    Args:
+        dim: numbers of a vector; 0 for any
+    """
+
+    dim: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dim < 0:
+            raise ValueError(f"dim must not be negative, got {self.dim}")
+
+
 def learning_rate(config: TrainingConfig, step: int, total: int) -> float:
     """The rate at `step`, counted from 1, of `total` steps."""
     warmup = config.warmup_steps

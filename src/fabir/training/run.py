@@ -132,6 +132,12 @@ def _check_resumable(
 
 def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool) -> Reader:
     vectors = files.read_vectors()
+    meant = config.vectors.dim
+    if meant not in (0, vectors.dim):
+        _say(
+            f"the vectors in {files.vectors} have {vectors.dim} dimensions, the configuration is "
+            f"meant for {meant} (vectors.dim)"
+        )
     vocabulary, rows = build_vocabulary(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
     )
@@ -166,14 +172,17 @@ def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
 
 
 def _report(data: Dataset, features: Features) -> None:
-    """Say what could not be used, once however many processes there are."""
-    if os.environ.get("RANK", "0") != "0":
-        return
+    """Say what could not be used."""
     for line in data.bad_answers:
-        print(f"bad answer: {line}", file=sys.stderr)
+        _say(f"bad answer: {line}")
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())
-    print(
+    _say(
         f"{len(data)} questions; {int(features.unaligned.sum())} answers do not fall on word "
-        f"borders, which leaves {none} questions without an answer to train on",
-        file=sys.stderr,
+        f"borders, which leaves {none} questions without an answer to train on"
     )
+
+
+def _say(line: str) -> None:
+    """On stderr, once however many processes there are."""
+    if os.environ.get("RANK", "0") == "0":
+        print(line, file=sys.stderr)

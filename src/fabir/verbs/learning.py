@@ -18,7 +18,11 @@ def add(verb: AddVerb) -> None:
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
     """What is trained, on what."""
-    parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
+    parser.add_argument(
+        "config",
+        metavar="CONFIG",
+        help="a .yaml file, FILE.yaml:ROW, or the name of a row",
+    )
     parser.add_argument(
         "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
     )
