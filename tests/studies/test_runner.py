@@ -176,6 +176,22 @@ def test_options_that_came_later_change_nothing(
     reproduce(study, "one", data(files), tmp_path)
 
 
+def test_results_with_keys_of_old_names_can_be_gone_on_with(
+    study: Study, files: Files, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (done / "results.json").read_text()
+    assert "questions_per_passage" in text
+    old = text.replace("questions_per_passage", "questions_together")
+    (tmp_path / "results.json").write_text(old)
+    monkeypatch.delattr(runner, "train")
+    reproduce(study, "one", data(files), tmp_path)
+    (tmp_path / "results.json").write_text(
+        old.replace('"questions_together": 1', '"questions_together": 2')
+    )
+    with pytest.raises(InputError, match=r"made with config.training.questions_per_passage 2"):
+        reproduce(study, "one", data(files), tmp_path)
+
+
 def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(
     study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

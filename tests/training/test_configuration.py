@@ -177,6 +177,31 @@ def test_a_number_may_be_written_in_any_way(tmp_path: Path) -> None:
     assert load_config(path).training == TrainingConfig(learning_rate=0.001, clip=5.0)
 
 
+OLD_KEYS = [
+    ("questions_together", "questions_per_passage", 5),
+    ("teacher_share", "distillation_weight", 0.25),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "value"), OLD_KEYS)
+def test_an_old_key_is_accepted_in_a_line_that_says_the_new_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, value: Any
+) -> None:
+    path = write(tmp_path, f"reader: fabir\ntraining: {{{old}: {value}}}\n")
+    wanted = TrainingConfig(**{new: value})
+    for _ in range(2):
+        assert load_config(path).training == wanted
+    line = f"{path}: training.{old} is called training.{new}\n"  # said once
+    assert capsys.readouterr().err == line
+    plain = write(tmp_path, "reader: fabir\n")
+    for arguments in ([f"--training.{old}", str(value)], [f"--training.{old}={value}"]):
+        assert load_config(plain, arguments).training == wanted
+    line = f"{plain}: --training.{old} is called --training.{new}\n"
+    assert capsys.readouterr().err == line
+    both = write(tmp_path, f"reader: fabir\ntraining: {{{old}: {value}, {new}: {value}}}\n")
+    assert f"training.{old} is called training.{new}, which is there too" in complaint(both)
+
+
 def write(folder: Path, text: str) -> Path:
     path = folder / "run.yaml"
     path.write_text(text, encoding="utf-8")

@@ -64,7 +64,7 @@ def test_a_mix_has_a_share_for_each_file() -> None:
 
 @pytest.mark.parametrize("together", [1, 2, 99])
 def test_questions_about_a_passage_are_read_together(together: int) -> None:
-    config = TrainingConfig(batch_size=6, length_groups=1, questions_together=together)
+    config = TrainingConfig(batch_size=6, length_groups=1, questions_per_passage=together)
     read = examples(config)
     batches = read.epoch(0, config)
     assert sorted(np.concatenate(batches)) == list(range(FILES * EACH))

@@ -107,7 +107,7 @@ def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
     size = {"model_dim": 32, "feed_forward": 32}
     config = run_config(
         NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004, label_smoothing=0.0,
-        teacher_share=1.0,
+        distillation_weight=1.0,
     )  # fmt: skip
     assert train_tiny(misled, tmp_path / "taught", config, teacher=teacher) > 90
     assert train_tiny(misled, tmp_path / "alone", config) < 50

@@ -14,7 +14,7 @@ from fabir.files import locked, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
-from fabir.training.configuration import RunConfig
+from fabir.training.configuration import RunConfig, new_name
 from fabir.training.inputs import RunFiles
 
 _RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
@@ -257,10 +257,10 @@ def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str =
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Values within values by names such as `training.epochs`."""
+    """Values within values by names such as `training.epochs`, those that keys have now."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = f"{prefix}{key}"
+        name = new_name(f"{prefix}{key}")
         flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 

@@ -14,9 +14,15 @@ from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config import TrainingConfig, VectorsConfig
+from fabir.training.notes import note
 
 SHIPPED = Path(str(files("fabir"))) / "configs"  # a file for each table of a paper
 
+# Keys that have another name now: what they were called is accepted, and said to be old.
+RENAMED = {
+    "training.questions_together": "training.questions_per_passage",
+    "training.teacher_share": "training.distillation_weight",
+}
 # Configurations that had another name, or that there are no more.
 _OLD_ROWS = {
     "fabir-fast": "it is called crossconv",
@@ -61,14 +67,24 @@ def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConf
             "vectors": VectorsConfig,
         }
         _check_values(content)
+        content = {name: _renamed(where, name, values) for name, values in content.items()}
+        overrides = [_renamed_argument(where, argument) for argument in overrides or []]
         parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
         for section, config in sections.items():
             parser.add_class_arguments(config, section)
-        parsed = parser.parse_args(overrides or [], namespace=parser.parse_object(content))
+        parsed = parser.parse_args(overrides, namespace=parser.parse_object(content))
         built = {key: config(**parsed[key].as_dict()) for key, config in sections.items()}
     except (ArgumentError, ValueError, TypeError) as error:
         raise InputError(f"{where}: {' '.join(str(error).split())}") from error
     return RunConfig(reader, **built)
+
+
+def new_name(key: str) -> str:
+    """The name that a key such as `training.epochs` has now; something may stand before it."""
+    for old, new in RENAMED.items():
+        if key == old or key.endswith(f".{old}"):
+            return key.removesuffix(old) + new
+    return key
 
 
 @cache
@@ -171,3 +187,28 @@ def _check_values(content: dict[str, Any]) -> None:
         for key, value in values.items():
             if value is None:
                 raise ValueError(f"`{section}.{key}` has no value")
+
+
+def _renamed(where: str, section: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a section by the names that its keys have now."""
+    renamed = {}
+    for old, value in values.items():
+        new = new_name(f"{section}.{old}").removeprefix(f"{section}.")
+        if new != old:
+            if new in values:
+                raise ValueError(f"{section}.{old} is called {section}.{new}, which is there too")
+            _note_once(f"{where}: {section}.{old} is called {section}.{new}")
+        renamed[new] = value
+    return renamed
+
+
+def _renamed_argument(where: str, argument: str) -> str:
+    """An argument of the command line by the name that its key has now."""
+    old, equals, value = argument.partition("=")
+    new = f"--{new_name(old.removeprefix('--'))}" if old.startswith("--") else old
+    if new != old:
+        _note_once(f"{where}: {old} is called {new}")
+    return f"{new}{equals}{value}"
+
+
+_note_once = cache(note)  # a study reads the configuration of each row several times

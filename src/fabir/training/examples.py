@@ -48,7 +48,7 @@ class Examples:
             config.batch_size,
             config.length_groups,
             generator,
-            _bundles(passages, config.questions_together),
+            _bundles(passages, config.questions_per_passage),
         )
         return [rows[chosen] for chosen in batches]
 

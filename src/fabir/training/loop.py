@@ -187,7 +187,7 @@ class Trainer:
         if lesson is not None:
             lesson = lesson.to(self.device)
         config = self.config
-        smoothing, share = config.label_smoothing, config.teacher_share
+        smoothing, share = config.label_smoothing, config.distillation_weight
         return span_loss(logits, truth.to(self.device), smoothing, lesson, share)
 
     def _evaluation_due(self) -> bool:

@@ -1,8 +1,6 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
-import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +22,7 @@ from fabir.training.configuration import RunConfig
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
+from fabir.training.notes import note
 from fabir.training.teacher import taught_by
 
 
@@ -134,7 +133,7 @@ def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool
     vectors = files.read_vectors()
     meant = config.vectors.dim
     if meant not in (0, vectors.dim):
-        _say(
+        note(
             f"the vectors in {files.vectors} have {vectors.dim} dimensions, the configuration is "
             f"meant for {meant} (vectors.dim)"
         )
@@ -174,15 +173,9 @@ def _settings(config: RunConfig, features: Features, reader: Reader) -> str:
 def _report(data: Dataset, features: Features) -> None:
     """Say what could not be used."""
     for line in data.bad_answers:
-        _say(f"bad answer: {line}")
+        note(f"bad answer: {line}")
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())
-    _say(
+    note(
         f"{len(data)} questions; {int(features.unaligned.sum())} answers do not fall on word "
         f"borders, which leaves {none} questions without an answer to train on"
     )
-
-
-def _say(line: str) -> None:
-    """On stderr, once however many processes there are."""
-    if os.environ.get("RANK", "0") == "0":
-        print(line, file=sys.stderr)
