@@ -183,12 +183,12 @@ class Trainer:
         enabled = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
             logits = self.network(batch.tensors(self.device))
-        lesson = self.examples.lesson(rows, logits.start.shape[1])
-        if lesson is not None:
-            lesson = lesson.to(self.device)
+        teacher = self.examples.teacher_batch(rows, logits.start.shape[1])
+        if teacher is not None:
+            teacher = teacher.to(self.device)
         config = self.config
-        smoothing, share = config.label_smoothing, config.distillation_weight
-        return span_loss(logits, truth.to(self.device), smoothing, lesson, share)
+        smoothing, weight = config.label_smoothing, config.distillation_weight
+        return span_loss(logits, truth.to(self.device), smoothing, teacher, weight)
 
     def _evaluation_due(self) -> bool:
         times = self.config.evaluations

@@ -19,11 +19,11 @@ from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.config import TrainingConfig
 from fabir.training.configuration import RunConfig
+from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
 from fabir.training.notes import note
-from fabir.training.teacher import taught_by
 
 
 def train(
@@ -56,7 +56,7 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
     dev = files.read_dev()
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
     folder = find_reader(files.teacher) if files.teacher else None
-    known = load_trained(folder) if folder else None
+    teacher = load_trained(folder) if folder else None
     ready = prepare(config, files)
     examples, settings = ready.examples, ready.settings
     if folder:
@@ -65,8 +65,8 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
         batches = len(examples.epoch(0, config.training))
         words = len(ready.reader.fixed_rows)
         _check_resumable(output, settings, batches, words, config.training)
-    if known:
-        examples = taught_by(known, examples, ready.features, config.training)
+    if teacher:
+        examples = with_teacher_probabilities(teacher, examples, ready.features, config.training)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
 
 
