@@ -26,7 +26,7 @@ from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.examples import Examples
 from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
-from fabir.training.optimiser import make_optimisers, memory, remember
+from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
 
 _LOGGED = 200  # lines that the loss of a run has among its metrics, evaluations apart
 _MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
@@ -271,7 +271,7 @@ class Trainer:
         groups = {
             "network": dict(network.state_dict()),
             "average": self.average,
-            **memory(self.optimisers, network),
+            **state_dict(self.optimisers, network),
         }
         save_checkpoint(self.output, self.progress, groups)
 
@@ -287,7 +287,7 @@ class Trainer:
             ) from error
         for name, value in groups.pop("average", {}).items():
             self.average[name].copy_(value)
-        remember(self.optimisers, self.reader.network, groups, self.progress.step)
+        load_state_dict(self.optimisers, self.reader.network, groups, self.progress.step)
 
     def _line(self, loss: float) -> str:
         progress = self.progress
