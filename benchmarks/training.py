@@ -30,7 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from fabir import __version__
 from fabir.machine import processor
 from fabir.training.checkpoint import FILE, Progress, load_checkpoint
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.inputs import RunFiles
 from fabir.training.run import prepare
 

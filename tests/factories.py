@@ -16,7 +16,7 @@ from fabir.readers import registered
 from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
-from fabir.training.configuration import shipped_rows
+from fabir.training.config_files import shipped_rows
 
 PUBLISHED = sorted((Path(__file__).parent.parent / "docs").glob("results/*/results.json"))
 CONFIGS = list(shipped_rows())

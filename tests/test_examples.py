@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from fabir.data.convert import convert
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.run import _continued
 from factories import ABBEY, RAIN, small_reader
 

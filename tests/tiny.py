@@ -17,12 +17,11 @@ from fabir.reader import Reader
 from fabir.readers.fabir import FabirConfig
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
-from fabir.training.configuration import RunConfig
 from fabir.training.examples import usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
 from fabir.training.run import train
+from fabir.training.settings import RunConfig, TrainingConfig
 
 # Each passage with its questions, and each question with its answers.
 TEXTS = [

@@ -30,9 +30,9 @@ from fabir.readers.bidaf import BidafConfig
 from fabir.readers.fabir import FabirConfig
 from fabir.readers.qanet import QanetConfig
 from fabir.text.vocabulary import Forms
-from fabir.training.config import TrainingConfig
 from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import usable_examples
+from fabir.training.settings import TrainingConfig
 from factories import EXAMPLES, small_reader
 from tiny import dataset, write_files
 

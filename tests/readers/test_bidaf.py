@@ -13,7 +13,7 @@ from fabir.layers.recurrent import Bidirectional
 from fabir.readers.a3 import A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig, RecurrentOutput
 from fabir.readers.rnet import RnetConfig
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_reader, small_vocabulary
 
 DIM = 4

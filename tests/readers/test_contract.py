@@ -15,7 +15,7 @@ from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
 from fabir.reader import Reader
 from fabir.readers import READERS
 from fabir.text.tokens import tokenise
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]

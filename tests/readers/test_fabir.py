@@ -18,7 +18,7 @@ from fabir.readers.fabir.layers import (
     word_matches,
 )
 from fabir.text.vocabulary import Vocabulary
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
 from plain_fabir import PlainFabir

@@ -17,7 +17,7 @@ from fabir.studies import runner
 from fabir.studies.results import report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.inputs import RunFiles
 from factories import PUBLISHED, published_study
 from tiny import NETWORK, TRAINING, Files

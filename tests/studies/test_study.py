@@ -13,7 +13,7 @@ from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.studies.study import read_study, sample, shipped
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
 
 STUDY = """

@@ -14,10 +14,10 @@ from fabir.folder import BUNDLED
 from fabir.layers.pointer import SpanLogits
 from fabir.reader import Reader
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
 from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.loss import span_loss
+from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 CONFIG = TrainingConfig(batch_size=6, length_groups=1, max_question=7)

@@ -7,8 +7,8 @@ from fabir.data.features import build_features
 from fabir.data.squad import joined
 from fabir.errors import InputError
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.settings import TrainingConfig
 from tiny import dataset
 
 FILES = 3

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from fabir.reader import Reader
-from fabir.training.config import TrainingConfig
 from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
+from fabir.training.settings import TrainingConfig
 from factories import small_reader
 
 

@@ -14,7 +14,7 @@ from fabir.reader import Reader
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
-from fabir.training.config import VectorsConfig
+from fabir.training.settings import VectorsConfig
 from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)

@@ -14,8 +14,9 @@ from fabir.files import locked, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
-from fabir.training.configuration import RunConfig, new_name
+from fabir.training.config_files import new_name
 from fabir.training.inputs import RunFiles
+from fabir.training.settings import RunConfig
 
 _RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
 

@@ -29,11 +29,11 @@ from fabir.readers import build_network
 from fabir.studies.results import LOCK, Run, Table
 from fabir.studies.study import Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
-from fabir.training.configuration import RunConfig
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import end_with_parent
 from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
+from fabir.training.settings import RunConfig
 
 _GOAL = 77.0  # F1; QANet's paper measures the hours until it is reached
 _TIMED, _ROUNDS = 1000, 3  # questions that are answered again, so often, to see how fast

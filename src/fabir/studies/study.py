@@ -10,7 +10,8 @@ from typing import Any
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.studies.report import MEASURES
-from fabir.training.configuration import SHIPPED, RunConfig, load_config, read_yaml
+from fabir.training.config_files import SHIPPED, load_config, read_yaml
+from fabir.training.settings import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from fabir.answer.predictor import Trained
 from fabir.data.features import Features, Ragged
 from fabir.errors import InputError
 from fabir.progress import track
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.settings import TrainingConfig
 
 _TOKENS = 32 * 150  # of the passages in a batch, about
 

@@ -10,7 +10,7 @@ from fabir.data.batches import Batch, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
 from fabir.text.vocabulary import Forms, Vocabulary
-from fabir.training.config import TrainingConfig
+from fabir.training.settings import TrainingConfig
 
 
 @dataclass(frozen=True)

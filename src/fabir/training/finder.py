@@ -13,10 +13,10 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.plots import new_figure, save, style
 from fabir.progress import track
-from fabir.training.configuration import RunConfig
 from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
 from fabir.training.run import prepare
+from fabir.training.settings import RunConfig
 
 _MEMORY = 0.95  # of the smoothed loss
 _BLOWN_UP = 4.0  # times the lowest smoothed loss, from which on larger rates tell nothing

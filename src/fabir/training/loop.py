@@ -22,11 +22,11 @@ from fabir.layers.dropout import enable_dropout
 from fabir.progress import live_line
 from fabir.reader import Reader
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.examples import Examples
 from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
+from fabir.training.settings import TrainingConfig, learning_rate
 
 _LOGGED = 200  # lines that the loss of a run has among its metrics, evaluations apart
 _MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from fabir.training.config import TrainingConfig
 from fabir.training.muon import Muon
+from fabir.training.settings import TrainingConfig
 
 
 def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:

@@ -9,7 +9,8 @@ import torch
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import build_network
-from fabir.training.configuration import RunConfig, load_config, shipped_rows
+from fabir.training.config_files import load_config, shipped_rows
+from fabir.training.settings import RunConfig
 
 # FABIR's setting: 100-dimensional GloVe vectors, which are not counted, and what is learned of
 # SQuAD 1.1 train beside them: the unknown word and 281 characters, and rows for 16 words that

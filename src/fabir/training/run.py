@@ -17,13 +17,12 @@ from fabir.folder import NETWORK, WEIGHTS, find_reader
 from fabir.reader import Reader
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
-from fabir.training.config import TrainingConfig
-from fabir.training.configuration import RunConfig
 from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
 from fabir.training.notes import note
+from fabir.training.settings import RunConfig, TrainingConfig
 
 
 def train(

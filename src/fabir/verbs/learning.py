@@ -46,7 +46,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.training.configuration import load_config
+    from fabir.training.config_files import load_config
     from fabir.training.inputs import RunFiles
     from fabir.training.run import train
 
@@ -77,7 +77,7 @@ def _add_find_lr(parser: argparse.ArgumentParser) -> None:
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.plots import check_plot
-    from fabir.training.configuration import load_config
+    from fabir.training.config_files import load_config
     from fabir.training.finder import plot_sweep, sweep_files
     from fabir.training.inputs import RunFiles
 

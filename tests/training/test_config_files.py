@@ -13,8 +13,8 @@ from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.readers.fabir import Fabir, FabirConfig
 from fabir.text.vocabulary import VocabularyConfig
-from fabir.training.config import TrainingConfig, VectorsConfig
-from fabir.training.configuration import SHIPPED, RunConfig, load_config
+from fabir.training.config_files import SHIPPED, load_config
+from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
 from factories import CONFIGS
 
 # What each row of Table I (thesis: Table 6) changes.

@@ -1,7 +1,10 @@
-"""Settings of a training run, and the learning rate they give at each step."""
+"""Settings of a training run, and the learning rate they give at each step. Files of them are read
+in `fabir.training.config_files`."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fabir.text.vocabulary import VocabularyConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,17 @@ class VectorsConfig:
     def __post_init__(self) -> None:
         if self.dim < 0:
             raise ValueError(f"dim must not be negative, got {self.dim}")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides a training run, but for its files."""
+
+    reader: str
+    network: Any
+    vocabulary: VocabularyConfig
+    training: TrainingConfig
+    vectors: VectorsConfig = field(default_factory=VectorsConfig)
 
 
 def learning_rate(config: TrainingConfig, step: int, total: int) -> float:

@@ -4,7 +4,6 @@ The keys of a configuration are `reader` (a registered name), `network`, `vocabu
 `training`. A file is one configuration, or a table of them: a `base` and `rows` of differences.
 """
 
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.text.vocabulary import VocabularyConfig
-from fabir.training.config import TrainingConfig, VectorsConfig
 from fabir.training.notes import note
+from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
 
 SHIPPED = Path(str(files("fabir"))) / "configs"  # a file for each table of a paper
 
@@ -28,17 +27,6 @@ _OLD_ROWS = {
     "fabir-fast": "it is called crossconv",
     "fabir-modern": "it was removed, `crossconv` is the bundled reader's",
 }
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """Everything that decides a training run, but for its files."""
-
-    reader: str
-    network: Any
-    vocabulary: VocabularyConfig
-    training: TrainingConfig
-    vectors: VectorsConfig = field(default_factory=VectorsConfig)
 
 
 def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConfig:
