@@ -1,7 +1,7 @@
 """How fast readers train, and with how much memory.
 
     python benchmarks/training.py --train train-v1.1.json --dev dev-v1.1.json --vectors FILE \
-        [--configs fabir-fast bidaf] [--seconds 60] [--rounds 1] [--output FILE] \
+        [--configs crossconv bidaf] [--seconds 60] [--rounds 1] [--output FILE] \
         [--training.KEY VALUE ...]
 
 Each configuration is trained by `fabir train` for a while, the first 20 seconds of steps not
@@ -30,10 +30,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from fabir import __version__
 from fabir.machine import processor
 from fabir.training.checkpoint import FILE, Progress, load_checkpoint
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
+from fabir.training.inputs import RunFiles
 from fabir.training.run import prepare
 
-CONFIGS = Path(__file__).parent.parent / "configs"
 WARM_UP = 20.0  # seconds of steps
 COUNTED = 8  # batches whose operations are counted
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -44,20 +44,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for name in ("--train", "--dev", "--vectors"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--configs", nargs="+", default=["fabir-fast", "bidaf"])
+    parser.add_argument("--configs", nargs="+", default=["crossconv", "bidaf"])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--output", type=Path)
     options, changes = parser.parse_known_args()
     files = ["--train", options.train, "--dev", options.dev, "--vectors", options.vectors]
-    configs = {name: CONFIGS / f"{name}.yaml" for name in options.configs}
-    batches = {
-        name: load_config(path, changes).training.batch_size for name, path in configs.items()
-    }
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in configs}
+    batches = {name: load_config(name, changes).training.batch_size for name in options.configs}
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in options.configs}
     for _ in range(options.rounds):
-        for name, path in configs.items():
-            arguments = [str(path), *files, *changes]
+        for name in options.configs:
+            arguments = [name, *files, *changes]
             runs[name].append(measure(arguments, batches[name], options.seconds))
     rows = {
         name: {"batch": batches[name]}
@@ -68,7 +65,7 @@ def main() -> None:
     if DEVICE == "cuda":
         machine += f", {torch.cuda.get_device_name()}"
     name, row = next(iter(rows.items()))
-    work = operations(configs[name], changes, options)
+    work = operations(name, changes, options)
     highest = peak()
     products = {
         "millions a question": work / 1e6,
@@ -97,11 +94,12 @@ def main() -> None:
         options.output.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def operations(config: Path, changes: list[str], options: argparse.Namespace) -> float:
+def operations(config: str, changes: list[str], options: argparse.Namespace) -> float:
     """Of the products of a question, the mean over some batches. Torch does not count what is in
     oneDNN's recurrent layers, BiDAF's."""
     settings = load_config(config, changes)
-    ready = prepare(settings, [Path(options.train)], options.vectors, None, "skip")
+    files = RunFiles(train=(Path(options.train),), vectors=options.vectors, on_bad_answer="skip")
+    ready = prepare(settings, files)
     batches = ready.examples.epoch(0, settings.training)[:COUNTED]
     with FlopCounterMode(display=False) as counter:
         for rows in batches:

@@ -16,9 +16,10 @@ from fabir.runtime.torch_model import TorchModel
 from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
+from fabir.training.config_files import shipped_rows
 
 PUBLISHED = sorted((Path(__file__).parent.parent / "dev").glob("results/*/results.json"))
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))
+CONFIGS = list(shipped_rows())
 
 RAIN = "Gravity pulls the drops down, so rain falls from the clouds to the ground."
 ABBEY = "The abbey was founded in 1082 by William, then Duke of Normandy, near Caen."

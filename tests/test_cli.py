@@ -216,6 +216,19 @@ def test_train_resume_and_go_on_from_a_reader(
     )
 
 
+def test_a_run_under_an_old_key_is_resumed_under_the_new_one(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    config, output = write_config(tmp_path / "config.yaml"), tmp_path / "run"
+    data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
+    command = ("train", config, *data, "--output", output, "--training.epochs")
+    run(capsys, *command, "1", "--training.questions_together", "2")
+    run(capsys, *command, "2", "--training.questions_per_passage", "2", "--resume")
+    lines = (output / "metrics.jsonl").read_text().splitlines()
+    evaluated = [line for line in map(json.loads, lines) if "f1" in line]
+    assert [line["epoch"] for line in evaluated] == [1, 2]
+
+
 def test_train_refuses_a_misspelt_key(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:
@@ -346,7 +359,7 @@ def test_what_a_refusal_proposes_is_there(
 
 def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
     listed = dict(line.split() for line in run(capsys, "readers").splitlines())
-    assert listed.keys() == {path.stem for path in CONFIGS}
+    assert listed.keys() == set(CONFIGS)
     detail = run(capsys, "readers", "--detail", "fabir").splitlines()
     parameters = listed["fabir"]
     assert detail[0].split() == ["fabir", parameters]

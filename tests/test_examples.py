@@ -8,9 +8,11 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from fabir.data.convert import convert
-from fabir.training.configuration import load_config
-from fabir.training.run import _continued
+from fabir.training.config_files import load_config
+from fabir.training.inputs import RunFiles
+from fabir.training.run import prepare
 from factories import ABBEY, RAIN, small_reader
+from tiny import Files
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,10 +50,12 @@ def test_the_data_sheets_have_every_answer_once(tmp_path: Path) -> None:
     assert len(made.data) == made.answers == 480
 
 
-def test_the_guides_configuration_goes_on_from_the_bundled_reader(tmp_path: Path) -> None:
+def test_the_guides_configuration_goes_on_from_the_bundled_reader(
+    files: Files, tmp_path: Path
+) -> None:
     page = (ROOT / "docs" / "your-own-data.md").read_text(encoding="utf-8")
     (yaml,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "fine-tune.yaml").write_text(yaml)
     config = load_config(tmp_path / "fine-tune.yaml")
-    reader = _continued(config, Path("bundled"))
-    assert reader.config.dropout_input == 0.1
+    ready = prepare(config, RunFiles(train=(files.train,), start=Path("bundled")))
+    assert ready.reader.config.dropout_input == 0.1

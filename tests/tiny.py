@@ -17,11 +17,11 @@ from fabir.readers.fabir import FabirConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
-from fabir.training.configuration import RunConfig
 from fabir.training.examples import usable_examples
+from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
 from fabir.training.run import train
+from fabir.training.settings import RunConfig, TrainingConfig
 
 # Each passage with its questions, and each question with its answers.
 TEXTS = [
@@ -162,10 +162,18 @@ def run_config(network: dict[str, Any] | None = None, **training: Any) -> RunCon
     )
 
 
-def train_tiny(files: Files, output: Path, config: RunConfig, **options: Any) -> float:
-    """Train on the tiny files; returns the best F1."""
-    options = {"vectors_file": files.vectors, "processes": 1} | options
-    return train(config, [files.train], files.dev, output, **options)
+def train_tiny(
+    files: Files,
+    output: Path,
+    config: RunConfig,
+    *,
+    resume: bool = False,
+    processes: int = 1,
+    **others: Any,
+) -> float:
+    """Train on the tiny files and `others`, by their names in `RunFiles`; returns the best F1."""
+    named = {"train": (files.train,), "dev": files.dev, "vectors": files.vectors} | others
+    return train(config, RunFiles(**named), output, resume=resume, processes=processes)
 
 
 def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:

@@ -17,7 +17,6 @@ from fabir.evaluation.squad import (
     evaluate,
     exact_match,
     f1,
-    normalise_answer,
     read_na_prob,
     read_predictions,
 )
@@ -154,12 +153,6 @@ def test_version_2_0_follows_the_rules(
     result = evaluate(dataset(references, "v2.0"), predictions, na_prob, threshold)
     wanted = rules_v2(references, predictions, na_prob, threshold)
     assert list(result.items()) == list(wanted.items())
-
-
-def test_normalisation_by_hand() -> None:
-    assert normalise_answer("The  Cat's\tan—apple, a!") == "cats —apple"  # — ends a word, too
-    assert normalise_answer("theatre an other") == "theatre other"
-    assert normalise_answer("A. The, an") == ""
 
 
 def test_scores_by_hand() -> None:

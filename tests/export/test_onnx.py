@@ -31,9 +31,9 @@ from fabir.runtime.base import load_model
 from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import Forms
-from fabir.training.config import TrainingConfig
+from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import usable_examples
-from fabir.training.teacher import taught_by
+from fabir.training.settings import TrainingConfig
 from factories import EXAMPLES, small_reader
 from tiny import dataset, write_files
 
@@ -330,14 +330,14 @@ def test_the_command_writes_8_bits_with_ranges_of_real_texts(
 
 def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:
     features, config = build_features(dataset()), TrainingConfig()
-    lessons = []
+    found = []
     for folder in folders:
         reader = load_model(folder)
         examples = usable_examples(features, reader.vocabulary, config)
-        taught = taught_by(reader, examples, features, config).taught
-        assert taught is not None
-        lessons.append(taught.values.astype(float))
-    np.testing.assert_allclose(*lessons, atol=0.02)
+        taught = with_teacher_probabilities(reader, examples, features, config)
+        assert taught.teacher_probabilities is not None
+        found.append(taught.teacher_probabilities.values.astype(float))
+    np.testing.assert_allclose(*found, atol=0.02)
 
 
 def test_products_in_8_bits_add_their_biases_themselves(

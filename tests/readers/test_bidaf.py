@@ -13,7 +13,7 @@ from fabir.layers.recurrent import Bidirectional
 from fabir.readers.a3 import A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig, RecurrentOutput
 from fabir.readers.rnet import RnetConfig
-from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.config_files import load_config
 from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_reader, small_vocabulary
 
 DIM = 4
@@ -134,7 +134,7 @@ def test_a_random_start_draws_what_else_begins_alike(name: str, weights: set[str
 
 
 def shipped(name: str, **changes: Any) -> tuple[str, Any]:
-    run = load_config(SHIPPED / f"{name}.yaml")
+    run = load_config(name)
     return run.reader, replace(run.network, **changes)
 
 

@@ -15,7 +15,7 @@ from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
 from fabir.readers import READERS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
@@ -23,13 +23,13 @@ SPANS = [(first, last) for *_, first, last in EXAMPLES]
 
 
 def cases() -> Iterator[Any]:
-    """A reader's name and a small config; files that differ in training alone are one case."""
+    """A reader's name and a small config; rows that differ in training alone are one case."""
     found: dict[tuple[str, Any], str] = {}
     for name, entry in READERS.items():
         found[name, small_config(entry.config())] = name
-    for path in CONFIGS:
-        run = load_config(path)
-        found.setdefault((run.reader, small_config(run.network)), path.stem)
+    for name in CONFIGS:
+        run = load_config(name)
+        found.setdefault((run.reader, small_config(run.network)), name)
     return (pytest.param(case, id=label) for case, label in found.items())
 
 

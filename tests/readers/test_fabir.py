@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
-from fabir.training.configuration import load_config
+from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
 from plain_fabir import PlainFabir
 
-RUNS = {path.stem: load_config(path) for path in CONFIGS}
+RUNS = {name: load_config(name) for name in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
 
 

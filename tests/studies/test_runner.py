@@ -6,6 +6,7 @@ import shutil
 from dataclasses import asdict, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,10 +15,12 @@ from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies import runner
-from fabir.studies.results import Data, report
+from fabir.studies.results import report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
-from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.config_files import load_config
+from fabir.training.inputs import RunFiles
+from fabir.training.settings import RunConfig
 from factories import PUBLISHED, published_study
 from tiny import NETWORK, TRAINING, Files
 
@@ -41,12 +44,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return read_study(str(folder / "study.yaml"))
 
 
-def data(files: Files) -> Data:
+def run_files(train: Path, dev: Path, vectors: Path) -> RunFiles:
+    return RunFiles(train=(train,), dev=dev, vectors=vectors, on_bad_answer="skip")
+
+
+def data(files: Files) -> RunFiles:
     """Files that are not called what their samples are."""
     train, dev = (path.with_name(f"all-{path.name}") for path in (files.train, files.dev))
     shutil.copy(files.train, train)
     shutil.copy(files.dev, dev)
-    return Data(train, dev, files.vectors)
+    return run_files(train, dev, files.vectors)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +104,9 @@ def test_what_is_measured_is_not_trained_again(
 def test_compressed_data_is_the_same_data(files: Files, study: Study, done: Path) -> None:
     """So that a published table can be gone on with, whatever form the files are in."""
     whole = data(files)
-    paths = (str(path) for path in (whole.train, whole.dev, whole.vectors))
+    paths = (str(path) for path in (*whole.train, whole.dev, whole.vectors))
     other = (p.removesuffix(".gz") if p.endswith(".gz") else f"{p}.gz" for p in paths)
-    assert reproduce(study, "one", Data(*map(Path, other)), done) == done / "report.md"
+    assert reproduce(study, "one", run_files(*map(Path, other)), done) == done / "report.md"
 
 
 def test_seeds_are_added_later(study: Study, files: Files, done: Path, tmp_path: Path) -> None:
@@ -138,7 +145,7 @@ def test_other_data_or_budgets_need_another_folder(study: Study, files: Files, d
     with pytest.raises(
         InputError, match=r"with data.train .*, and now it is .*: name another fold"
     ):
-        reproduce(study, "one", Data(files.dev, files.dev, files.vectors), done)
+        reproduce(study, "one", run_files(files.dev, files.dev, files.vectors), done)
     another = replace(study, title="Another")
     with pytest.raises(InputError, match="made with title Tiny, and now it is Another: name"):
         reproduce(another, "one", data(files), done)
@@ -169,6 +176,22 @@ def test_options_that_came_later_change_nothing(
     (tmp_path / "results.json").write_text(json.dumps(results))
     monkeypatch.delattr(runner, "train")
     reproduce(study, "one", data(files), tmp_path)
+
+
+def test_results_with_keys_of_old_names_can_be_gone_on_with(
+    study: Study, files: Files, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (done / "results.json").read_text()
+    assert "questions_per_passage" in text
+    old = text.replace("questions_per_passage", "questions_together")
+    (tmp_path / "results.json").write_text(old)
+    monkeypatch.delattr(runner, "train")
+    reproduce(study, "one", data(files), tmp_path)
+    (tmp_path / "results.json").write_text(
+        old.replace('"questions_together": 1', '"questions_together": 2')
+    )
+    with pytest.raises(InputError, match=r"made with config.training.questions_per_passage 2"):
+        reproduce(study, "one", data(files), tmp_path)
 
 
 def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(
@@ -230,7 +253,7 @@ def test_published_tables_can_be_gone_on_with(
     monkeypatch.delattr(runner, "train")
     shutil.copy(results, tmp_path)
     known = json.loads(results.read_text())
-    files = Data(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
+    files = run_files(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
     page = reproduce(
         published_study(results), known["budget"]["name"], files, tmp_path, list(known["rows"])
     )
@@ -248,7 +271,7 @@ def test_the_full_budget_trains_as_published(
     study = replace(study, rows=(replace(chosen, training={"full": {"epochs": 2}}),))
     reproduce(study, "full", data(files), tmp_path)
     (measured,) = json.loads((tmp_path / "results.json").read_text())["rows"][row]
-    config = load_config(SHIPPED / f"{chosen.config}.yaml")
+    config = load_config(chosen.config)
     config = replace(config, training=replace(config.training, epochs=2))
     assert measured["conditions"]["config"] == json.loads(json.dumps(asdict(config)))
     assert measured["epochs"] == 2
@@ -264,22 +287,22 @@ def test_two_processes_share_the_rows(
 ) -> None:
     """While a row is trained another run of the study leaves it alone, and trains the other."""
     trained: list[str] = []
+    train = runner.train
 
-    def row(config: object, data: Data, dev: object, folder: Path) -> dict[str, float]:
+    def other_process_first(
+        config: RunConfig, used: RunFiles, folder: Path, **options: Any
+    ) -> float:
         trained.append(folder.name)
         if folder.name == "plain":
             reproduce(study, "one", whole, tmp_path)
-        return {"f1": float(len(trained))}
+        return train(config, used, folder, **options)
 
     whole = data(files)
-    monkeypatch.setattr(runner, "_row", row)
+    monkeypatch.setattr(runner, "train", other_process_first)
     reproduce(study, "one", whole, tmp_path)
     assert trained == ["plain", "wide"]
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    assert {name: [run["f1"] for run in runs] for name, runs in rows.items()} == {
-        "wide": [2.0],
-        "plain": [2.0],
-    }
+    assert [(name, len(runs)) for name, runs in rows.items()] == [("wide", 1), ("plain", 1)]
     said = capsys.readouterr().err
     assert "row plain is being trained by another process" in said
     assert "row wide was measured by another process" in said
@@ -311,13 +334,21 @@ def test_each_row_has_a_process_on_a_gpu_of_its_own(
     assert capfd.readouterr().err.count("row 1 of 2: plain") >= 1
 
 
+@pytest.mark.slow
 def test_a_gpus_process_that_fails_says_why_in_a_line(
-    study: Study, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    study: Study,
+    files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    gone = Data(files.train, files.dev, tmp_path / "gone.txt")
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    gone = run_files(files.train, files.dev, tmp_path / "gone.txt")
     with pytest.raises(SystemExit, match="2"):
-        runner._work(study, "one", gone, tmp_path / "new")
-    assert "fabir reproduce: no vector file" in capsys.readouterr().err.splitlines()[-1]
+        reproduce(study, "one", gone, tmp_path / "new")
+    lines = capfd.readouterr().err.splitlines()
+    assert sum("fabir reproduce: no vector file" in line for line in lines) == 2
+    assert not any("Traceback" in line for line in lines)
 
 
 def test_a_launchers_processes_are_refused(

@@ -13,7 +13,7 @@ from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.studies.study import read_study, sample, shipped
-from fabir.training.configuration import SHIPPED, load_config
+from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
 
 STUDY = """
@@ -55,7 +55,7 @@ def test_the_full_budget_has_the_papers_networks(name: str, dim: int) -> None:
     assert study.budget("full").vectors == ""
     assert study.vectors.endswith(f".{dim}d.txt")
     for row in study.rows:
-        assert study.run_config(row, "full") == load_config(SHIPPED / f"{row.config}.yaml")
+        assert study.run_config(row, "full") == load_config(row.config)
 
 
 def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
@@ -68,6 +68,14 @@ def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
     assert study.run_config(one, "full").training.epochs == 54
     assert study.chosen(["other"]) == [other]
     assert study.chosen([]) == [one, other]
+
+
+def test_a_row_is_a_row_of_a_table_beside_the_study(tmp_path: Path) -> None:
+    table = "base: {reader: fabir}\nrows:\n  one:\n  two: {network: {heads: 2}}\n"
+    (tmp_path / "table.yaml").write_text(table)
+    study = STUDY.replace("config: fabir,", "config: 'table.yaml:two',")
+    study = read_study(write(tmp_path, study))
+    assert study.run_config(study.rows[0], "full").network.heads == 2
 
 
 def run_configs(path: str) -> None:
@@ -85,6 +93,7 @@ def run_configs(path: str) -> None:
         ("questions: 8", "question: 8", "question"),
         ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "budgets|other"),
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
+        ("config: fabir, network", "config: fabir-fast, network", "row other.*called crossconv"),
         ("budgets:\n  full:\n", "budgets: fabir\nother:\n", "no study is called 'fabir'"),
         ("- {name: other", "- {name: one", "two rows are called 'one'"),
         ("- {name: other", "- {name: one-seed-1", "row one-seed-1: runs with further seeds"),

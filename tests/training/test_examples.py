@@ -7,8 +7,8 @@ from fabir.data.features import build_features
 from fabir.data.squad import joined
 from fabir.errors import InputError
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.settings import TrainingConfig
 from tiny import dataset
 
 FILES = 3
@@ -64,7 +64,7 @@ def test_a_mix_has_a_share_for_each_file() -> None:
 
 @pytest.mark.parametrize("together", [1, 2, 99])
 def test_questions_about_a_passage_are_read_together(together: int) -> None:
-    config = TrainingConfig(batch_size=6, length_groups=1, questions_together=together)
+    config = TrainingConfig(batch_size=6, length_groups=1, questions_per_passage=together)
     read = examples(config)
     batches = read.epoch(0, config)
     assert sorted(np.concatenate(batches)) == list(range(FILES * EACH))

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from fabir.errors import InputError
-from fabir.training.config import TrainingConfig
 from fabir.training.launch import best_processes
+from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from fabir.answer.predictor import Predictor
+from fabir.data.batches import Batch
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
@@ -19,6 +20,7 @@ from fabir.evaluation.squad import evaluate
 from fabir.runtime.tensors import read_tensors
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import load_checkpoint
+from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of
 
@@ -34,27 +36,27 @@ class StoppedError(Exception):
 def losses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The loss of every step that is made."""
     seen: list[float] = []
-    step = Trainer._step
+    step = Trainer.step
 
     def recorded(self: Trainer, *arguments: Any) -> float:
         seen.append(step(self, *arguments))
         return seen[-1]
 
-    monkeypatch.setattr(Trainer, "_step", recorded)
+    monkeypatch.setattr(Trainer, "step", recorded)
     return seen
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Let the next run break off when it comes to this step."""
-    make = Trainer._step
+    make = Trainer.step
 
     def stopping(self: Trainer, *arguments: Any) -> float:
         if self.progress.step == step:
-            monkeypatch.setattr(Trainer, "_step", make)
+            monkeypatch.setattr(Trainer, "step", make)
             raise StoppedError
         return make(self, *arguments)
 
-    monkeypatch.setattr(Trainer, "_step", stopping)
+    monkeypatch.setattr(Trainer, "step", stopping)
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
@@ -113,7 +115,7 @@ def test_training_learns_and_leaves_a_reader(
 def test_losses_between_two_lines_are_averaged(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float]
 ) -> None:
-    monkeypatch.setattr("fabir.training.loop._LOGGED", 4)
+    monkeypatch.setattr(Trainer, "loss_lines", 4)
     train_tiny(files, tmp_path, run_config(epochs=2, evaluations=0))  # 8 steps
     lines = metrics(tmp_path)
     assert [line["step"] for line in lines] == [2, 4, 6, 8]
@@ -195,7 +197,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, scores: list[float]) -> list[dict[
         seen.append({k: v.clone() for k, v in self.reader.network.state_dict().items()})
         return {"exact": 0.0, "f1": scores[len(seen) - 1]}
 
-    monkeypatch.setattr(Trainer, "_scores", evaluated)
+    monkeypatch.setattr(Trainer, "scores", evaluated)
     return seen
 
 
@@ -224,16 +226,16 @@ def test_the_average_is_that_of_the_steps(
     weights: list[torch.Tensor] = []
     averages: list[torch.Tensor] = []
     name = "reduction.reduction.weight"
-    step = Trainer._step
+    step = Trainer.step
 
-    def recorded(self: Trainer, chosen: np.ndarray, rate: float) -> float:
-        loss = step(self, chosen, rate)
+    def recorded(self: Trainer) -> float:
+        loss = step(self)
         weights.append(self.reader.network.get_parameter(name).detach().clone())
         averages.append(self.average[name].clone())
         return loss
 
-    monkeypatch.setattr(Trainer, "_step", recorded)
-    monkeypatch.setattr(Trainer, "_scores", lambda self: {"exact": 0.0, "f1": 0.0})
+    monkeypatch.setattr(Trainer, "step", recorded)
+    monkeypatch.setattr(Trainer, "scores", lambda self: {"exact": 0.0, "f1": 0.0})
     train_tiny(files, tmp_path, run_config(epochs=10, average=0.8))
     for number in range(1, len(weights)):
         memory = min(0.8, (1 + number) / (10 + number))
@@ -313,14 +315,14 @@ def test_reading_a_batch_in_parts_changes_no_loss(
     whole = losses.copy()
     losses.clear()
     read: list[int] = []
-    loss = Trainer._loss
+    batch = Examples.batch
 
-    def counted(self: Trainer, rows: np.ndarray) -> torch.Tensor:
+    def counted(self: Examples, rows: np.ndarray) -> tuple[Batch[np.ndarray], torch.Tensor]:
         read.append(len(rows))
-        return loss(self, rows)
+        return batch(self, rows)
 
-    monkeypatch.setattr(Trainer, "_loss", counted)
-    monkeypatch.setattr("fabir.training.loop._MAP_CELLS", 1500)  # a few short passages, or a long
+    monkeypatch.setattr(Examples, "batch", counted)
+    monkeypatch.setattr(Trainer, "map_cells", 1500)  # a few short passages, or a long
     train_tiny(files, tmp_path / "parts", config)
     assert len(read) > len(losses)
     assert sum(read) == 3 * 19

@@ -20,8 +20,8 @@ from fabir.export.compact import keep_words
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Forms, VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
+from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 READS_ALL = TrainingConfig(batch_size=99, length_groups=1)

@@ -1,11 +1,11 @@
-"""Which weights each optimiser gets, and that what they remember comes back."""
+"""Which weights each optimiser gets, and that their state comes back."""
 
 import pytest
 import torch
 
 from fabir.runtime.torch_model import TorchModel
-from fabir.training.config import TrainingConfig
-from fabir.training.optimiser import make_optimisers, memory, remember
+from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
+from fabir.training.settings import TrainingConfig
 from factories import small_reader
 
 
@@ -63,7 +63,7 @@ def test_muon_makes_steps_of_the_size_of_adams(reader: TorchModel) -> None:
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-def test_what_is_remembered_comes_back(optimiser: str) -> None:
+def test_the_state_comes_back(optimiser: str) -> None:
     config = TrainingConfig(optimiser=optimiser)  # pyright: ignore[reportArgumentType]
     gradients = torch.Generator().manual_seed(3)
     first, second = small_reader("fabir").network, small_reader("fabir").network
@@ -78,12 +78,12 @@ def test_what_is_remembered_comes_back(optimiser: str) -> None:
     step(first, whole)
     kept = {
         moment: {name: value.clone() for name, value in values.items()}
-        for moment, values in memory(whole, first).items()
+        for moment, values in state_dict(whole, first).items()
     }
     assert set(kept) >= {"exp_avg", "exp_avg_sq"}
     second.load_state_dict(first.state_dict())
     broken = make_optimisers(second, config)
-    remember(broken, second, kept, steps=1)
+    load_state_dict(broken, second, kept, steps=1)
     state = gradients.get_state()
     step(first, whole)
     gradients.set_state(state)

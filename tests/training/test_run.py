@@ -14,6 +14,7 @@ from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
+from fabir.training.settings import VectorsConfig
 from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)
@@ -74,6 +75,16 @@ def test_the_vocabulary_comes_from_the_training_file_and_the_vectors(
     assert set(reader.vocabulary.trained).isdisjoint(vectors.words)
     expected = torch.from_numpy(vectors.matrix.copy()).half().float()
     torch.testing.assert_close(reader.fixed_rows, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("dim", "said"), [(0, False), (8, False), (300, True)])
+def test_vectors_of_another_dimension_are_reported(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], dim: int, said: bool
+) -> None:
+    config = replace(CONFIG, vectors=VectorsConfig(dim=dim))
+    train_tiny(files, tmp_path / "run", config)
+    line = f"the vectors in {files.vectors} have 8 dimensions, the configuration is meant for 300"
+    assert (line in capsys.readouterr().err) is said
 
 
 def test_a_folder_in_use_is_not_written_over(files: Files, tmp_path: Path) -> None:
@@ -158,7 +169,13 @@ def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(
 
 def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name them with --vectors"):
-        train_tiny(files, tmp_path / "run", CONFIG, vectors_file=None)
+        train_tiny(files, tmp_path / "run", CONFIG, vectors=None)
+
+
+def test_a_training_needs_a_dev_file(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name a SQuAD file with --dev"):
+        train_tiny(files, tmp_path / "run", CONFIG, dev=None)
+    assert not (tmp_path / "run").exists()
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -167,7 +184,7 @@ def weights(folder: Path) -> dict[str, Any]:
 
 def test_a_reader_can_be_trained_on(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path / "first", CONFIG)
-    options = {"vectors_file": None, "start": tmp_path / "first"}
+    options = {"vectors": None, "start": tmp_path / "first"}
     # Other dropout is allowed; with no learning rate to speak of it stays the same reader.
     config = run_config({"dropout_input": 0.0}, epochs=1, learning_rate=1e-12, word_rows=5)
     train_tiny(files, tmp_path / "second", config, **options)

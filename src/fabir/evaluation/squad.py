@@ -4,8 +4,6 @@ Percentages from 0 to 100. Sums run in the scripts' order and over their types (
 int, a partial one a float), because the last digit depends on both.
 """
 
-import re
-import string
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +12,7 @@ from typing import Any
 
 from fabir.data.squad import Dataset, Question, read_json
 from fabir.errors import InputError
-
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+from fabir.text.normalise import normalise_answer
 
 
 def evaluate(
@@ -97,12 +93,6 @@ def read_na_prob(path: str | Path) -> dict[str, float]:
             got = value if type(value) is float else type(value).__name__
             raise InputError(f"{path}: probability for {id!r}: expected a number, got {got}")
     return {id: float(value) for id, value in probabilities.items()}
-
-
-def normalise_answer(text: str) -> str:
-    """Lower case, no ASCII punctuation, no English articles, single spaces."""
-    text = text.lower().translate(_NO_PUNCTUATION)
-    return " ".join(_ARTICLES.sub(" ", text).split())
 
 
 def exact_match(prediction: str, references: Iterable[str]) -> int:

@@ -1,6 +1,6 @@
 """BiDAF: Bidirectional Attention Flow (Seo et al. 2017, arXiv 1611.01603).
 
-Also the baseline of Stanford's CS224N, which has its name: `bidaf-cs224n.yaml` says how it differs.
+Also the baseline of Stanford's CS224N, which has its name: row `bidaf-cs224n` says how it differs.
 The ladder to R-Net and A3 put other attention and output layers into this network.
 """
 

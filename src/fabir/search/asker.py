@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError
-from fabir.evaluation.squad import normalise_answer
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.index import Index, Passage
 from fabir.search.passages import flowing
+from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 
 PASSAGES = 5  # read for a question: more add a tenth of a point of EM on SQuAD and nothing to F1

@@ -14,21 +14,14 @@ from fabir.files import locked, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
-from fabir.training.configuration import RunConfig
+from fabir.training.config_files import new_name
+from fabir.training.inputs import RunFiles
+from fabir.training.settings import RunConfig
 
 _RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
 
 
-@dataclass(frozen=True)
-class Data:
-    """The files of a run: SQuAD files to train on and to measure with, and word vectors."""
-
-    train: Path
-    dev: Path
-    vectors: Path | str
-
-
-def find_data(
+def find_files(
     study: Study,
     budget: str,
     folder: Path,
@@ -36,7 +29,7 @@ def find_data(
     train: Path | None = None,
     dev: Path | None = None,
     vectors: Path | str | None = None,
-) -> Data:
+) -> RunFiles:
     """The files of a study in `folder`, or those that are named in their place.
 
     Raises:
@@ -47,17 +40,22 @@ def find_data(
         "dev": study.dev,
         "vectors": study.budget(budget).vectors or study.vectors,
     }
-    found = {"train": train, "dev": dev, "vectors": vectors}
+    named = {"train": train, "dev": dev, "vectors": vectors}
     for option, name in names.items():
         file = name.partition(":")[0]
-        if found[option] is None and not (folder / file).exists():
+        if named[option] is None and not (folder / file).exists():
             fetched = [
                 f"`fabir download {collection} --to {folder}` fetches it, "
                 for collection, known in COLLECTIONS.items()
                 if file in known.files
             ]
             raise InputError(f"there is no {folder / file}: {''.join(fetched)}--{option} names one")
-    return Data(**{option: found[option] or folder / name for option, name in names.items()})
+    return RunFiles(
+        train=(train or folder / names["train"],),
+        dev=dev or folder / names["dev"],
+        vectors=vectors or folder / names["vectors"],
+        on_bad_answer="skip",
+    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Table:
 
     study: Study
     budget: str
-    data: Data
+    files: RunFiles
     output: Path
 
     def runs(self, names: list[str], seeds: int) -> list[Run]:
@@ -173,7 +171,8 @@ class Table:
     def _read(self) -> dict[str, Any]:
         limits = asdict(self.study.budget(self.budget))
         del limits["vectors"]  # those that are used are among the data
-        data = {name: _bare(path) for name, path in vars(self.data).items()}
+        used = {"train": self.files.train[0], "dev": self.files.dev, "vectors": self.files.vectors}
+        data = {name: _bare(path) for name, path in used.items() if path is not None}
         described = _described(self.study) | {
             "budget": {"name": self.budget, **limits},
             "data": data,
@@ -259,10 +258,10 @@ def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str =
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Values within values by names such as `training.epochs`."""
+    """Values within values by names such as `training.epochs`, those that keys have now."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = f"{prefix}{key}"
+        name = new_name(f"{prefix}{key}")
         flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 

@@ -9,6 +9,7 @@ import os
 import statistics
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,14 @@ from fabir.layers.embedding import VocabularySizes
 from fabir.machine import processor
 from fabir.readers import build_network
 from fabir.runtime.torch_model import TorchModel
-from fabir.studies.results import LOCK, Data, Run, Table
+from fabir.studies.results import LOCK, Run, Table
 from fabir.studies.study import Study, sample
-from fabir.text.vectors import read_vectors
 from fabir.training.checkpoint import FILE, load_checkpoint
-from fabir.training.configuration import RunConfig
+from fabir.training.inputs import RunFiles
 from fabir.training.launch import end_with_parent
 from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
+from fabir.training.settings import RunConfig
 
 _GOAL = 77.0  # F1; QANet's paper measures the hours until it is reached
 _TIMED, _ROUNDS = 1000, 3  # questions that are answered again, so often, to see how fast
@@ -41,7 +42,7 @@ _TIMED, _ROUNDS = 1000, 3  # questions that are answered again, so often, to see
 def reproduce(
     study: Study,
     budget: str,
-    data: Data,
+    files: RunFiles,
     output: Path,
     names: list[str] | None = None,
     seeds: int = 1,
@@ -60,19 +61,19 @@ def reproduce(
     """
     if "RANK" in os.environ:
         raise InputError("a study starts its own processes: run it without torchrun or accelerate")
-    table = Table(study, budget, data, output)
+    table = Table(study, budget, files, output)
     runs = table.runs(names or [], seeds)
     with table.opened() as results:
         table.check(results)
         missing = [run for run in runs if not table.measured(results, run)]
         if not missing:
             return table.report
-        used = _sampled(study, budget, data, output)
+        used = _sampled(study, budget, files, output)
     if min(torch.cuda.device_count(), len(missing)) > 1:
-        _on_gpus(len(missing), study, budget, data, output, names, seeds)
+        _on_gpus(len(missing), study, budget, files, output, names, seeds)
         return table.report
     _check_networks(missing, used)
-    dev = read_squad(used.dev, "keep")
+    dev = used.read_dev()
     if dev.has_unanswerable:
         majority = evaluate(dev, {question.id: "" for _, question in dev.questions})
         with table.opened() as results:
@@ -118,27 +119,27 @@ def _work(*job: Any) -> None:
         sys.exit(2)
 
 
-def _sampled(study: Study, budget: str, data: Data, output: Path) -> Data:
+def _sampled(study: Study, budget: str, files: RunFiles, output: Path) -> RunFiles:
     """The files that the budget allows, written beside the results."""
     limits = study.budget(budget)
-    named = {"train": limits.questions, "dev": limits.dev_questions}
-    paths = {}
-    for name, questions in named.items():
-        path = getattr(data, name)
-        if questions:
-            part = output / f"{name}.json.gz"
-            if not part.exists():
-                write_squad(sample(read_squad(path, "skip"), questions), part)
-            path = part
-        paths[name] = path
-    return Data(paths["train"], paths["dev"], data.vectors)
+    train = (_sample(files.train[0], limits.questions, output / "train.json.gz"),)
+    dev = files.dev and _sample(files.dev, limits.dev_questions, output / "dev.json.gz")
+    return replace(files, train=train, dev=dev)
 
 
-def _check_networks(runs: list[Run], data: Data) -> None:
+def _sample(path: Path, questions: int, part: Path) -> Path:
+    """The file `path`, or if it is to have fewer questions, `part` of it."""
+    if not questions:
+        return path
+    if not part.exists():
+        write_squad(sample(read_squad(path, "skip"), questions), part)
+    return part
+
+
+def _check_networks(runs: list[Run], files: RunFiles) -> None:
     """Say which row makes no network with these vectors before another is trained for hours."""
-    sizes = VocabularySizes(
-        word_dim=read_vectors(data.vectors).dim, trained_words=1, fixed_words=0, characters=2
-    )
+    dim = files.read_vectors().dim
+    sizes = VocabularySizes(word_dim=dim, trained_words=1, fixed_words=0, characters=2)
     for run in runs:
         try:
             with torch.device("meta"):  # shapes alone
@@ -147,17 +148,9 @@ def _check_networks(runs: list[Run], data: Data) -> None:
             raise InputError(f"row {run.row.name}: {error}") from error
 
 
-def _row(config: RunConfig, data: Data, dev: Dataset, folder: Path) -> dict[str, float]:
+def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict[str, float]:
     """Train a row's reader to the end, or on to it, and measure it."""
-    train(
-        config,
-        [data.train],
-        data.dev,
-        folder,
-        vectors_file=data.vectors,
-        resume=(folder / FILE).exists(),
-        on_bad_answer="skip",
-    )
+    train(config, files, folder, resume=(folder / FILE).exists())
     progress = load_checkpoint(folder)[0]
     reader, timed = TorchModel.load(folder), sample(dev, _TIMED)
     if torch.cuda.is_available():

@@ -10,7 +10,8 @@ from typing import Any
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.studies.report import MEASURES
-from fabir.training.configuration import SHIPPED, RunConfig, load_config, read_yaml
+from fabir.training.config_files import SHIPPED, load_config, read_yaml
+from fabir.training.settings import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class Row:
 
     Args:
         name: what the report calls it
-        config: a shipped configuration's name, or a file beside the study's
+        config: the name of a shipped row, or beside the study's file another one or a row of it
         network: by budget, values of its network section, such as for vectors of another size than
             the paper's
         training: by budget, values of its training section that go before the budget's
@@ -114,8 +115,7 @@ class Study:
 
     def run_config(self, row: Row, name: str) -> RunConfig:
         """What a row is trained with on the budget called `name`."""
-        beside = self.folder / row.config
-        path = beside if beside.suffix == ".yaml" else SHIPPED / f"{row.config}.yaml"
+        config = self.folder / row.config if ".yaml" in row.config else row.config
         training = self.budget(name).training | row.training.get(name, {})
         changed = {"network": row.network.get(name, {}), "training": training}
         overrides = [
@@ -125,7 +125,7 @@ class Study:
             for text in (f"--{section}.{key}", str(value))
         ]
         try:
-            return load_config(path, overrides)
+            return load_config(config, overrides)
         except InputError as error:
             raise InputError(f"row {row.name}, budget {name}: {error}") from error
 

@@ -10,7 +10,7 @@ from fabir.data.batches import Batch, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
 from fabir.text.vocabulary import Forms, Vocabulary
-from fabir.training.config import TrainingConfig
+from fabir.training.settings import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Examples:
     passage_of: [questions] the passage of each question
     spans: the aligned answers of each question, the first of which is learnt
     file_of: [questions] the training file that each question comes from
-    taught: of each question [places, 2] a teacher's probabilities of start and end
+    teacher_probabilities: of each question [places, 2] a teacher's, of start and end
     """
 
     forms: Forms
@@ -34,7 +34,7 @@ class Examples:
     passage_of: np.ndarray
     spans: Ragged
     file_of: np.ndarray
-    taught: Ragged | None = None
+    teacher_probabilities: Ragged | None = None
 
     def epoch(self, number: int, config: TrainingConfig) -> list[np.ndarray]:
         """The batches of an epoch as questions' numbers; they depend on seed and `number` alone."""
@@ -48,7 +48,7 @@ class Examples:
             config.batch_size,
             config.length_groups,
             generator,
-            _bundles(passages, config.questions_together),
+            _bundles(passages, config.questions_per_passage),
         )
         return [rows[chosen] for chosen in batches]
 
@@ -85,15 +85,15 @@ class Examples:
         batch = collate(self.forms, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
 
-    def lesson(self, rows: np.ndarray, length: int) -> Tensor | None:
+    def teacher_batch(self, rows: np.ndarray, length: int) -> Tensor | None:
         """[batch, length, 2] a teacher's probabilities for some questions, if there is one."""
-        if self.taught is None:
+        if self.teacher_probabilities is None:
             return None
-        lesson = np.zeros((len(rows), length, 2), np.float32)
-        for place, row in zip(lesson, rows, strict=True):
-            chances = self.taught[row]
-            place[: len(chances)] = chances
-        return torch.from_numpy(lesson)
+        batch = np.zeros((len(rows), length, 2), np.float32)
+        for padded, row in zip(batch, rows, strict=True):
+            probabilities = self.teacher_probabilities[row]
+            padded[: len(probabilities)] = probabilities
+        return torch.from_numpy(batch)
 
 
 def _bundles(passages: np.ndarray, size: int) -> np.ndarray:

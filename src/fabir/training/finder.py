@@ -2,11 +2,10 @@
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 
@@ -14,9 +13,10 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.plots import new_figure, save, style
 from fabir.progress import track
-from fabir.training.configuration import RunConfig
+from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
 from fabir.training.run import prepare
+from fabir.training.settings import RunConfig
 
 _MEMORY = 0.95  # of the smoothed loss
 _BLOWN_UP = 4.0  # times the lowest smoothed loss, from which on larger rates tell nothing
@@ -75,18 +75,15 @@ def find_learning_rate(
 
 def sweep_files(
     config: RunConfig,
-    train_files: Sequence[Path],
+    files: RunFiles,
     *,
-    vectors_file: Path | str | None = None,
-    start: Path | None = None,
-    on_bad_answer: Literal["error", "skip", "repair"] = "error",
     lowest: float = 1e-6,
     highest: float = 1.0,
     steps: int = 200,
 ) -> Sweep:
     """The sweep of a run with this configuration on these files, see `fabir.training.run.train`."""
     _check_range(lowest, highest, steps)
-    ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    ready = prepare(config, files)
     no_dev, nowhere = Dataset((), ""), Path()  # nothing is evaluated or written
     trainer = Trainer(ready.reader, config.training, ready.examples, no_dev, nowhere)
     return find_learning_rate(trainer, lowest, highest, steps)

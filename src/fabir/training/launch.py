@@ -18,9 +18,9 @@ from fabir.allocation import TRAINING
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.runtime.torch_model import TorchModel
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
+from fabir.training.settings import TrainingConfig
 
 _LEAST = 16  # questions of a batch that keep one process busy
 

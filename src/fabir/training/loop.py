@@ -8,28 +8,23 @@ from pathlib import Path
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs, gather_object
+from accelerate.utils import DistributedDataParallelKwargs
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from fabir.answer.files import no_answer_probabilities, predictions
-from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.evaluation.squad import evaluate
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout
 from fabir.progress import live_line
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from fabir.training.config import TrainingConfig, learning_rate
 from fabir.training.examples import Examples
 from fabir.training.loss import span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
-from fabir.training.optimiser import make_optimisers, memory, remember
-
-_LOGGED = 200  # lines that the loss of a run has among its metrics, evaluations apart
-_MAP_CELLS = 75 * 200**2  # of the attention maps of one head that are in memory at a time
+from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
+from fabir.training.scores import dev_scores
+from fabir.training.settings import TrainingConfig, learning_rate
 
 
 class Trainer:
@@ -37,7 +32,14 @@ class Trainer:
 
     The folder is a reader (`network.safetensors` holds the best weights so far) that also has
     `training.safetensors` (the last state) and `metrics.jsonl`.
+
+    Attributes:
+        loss_lines: lines that the loss of a run has among its metrics, evaluations apart
+        map_cells: of the attention maps of one head that are in memory at a time
     """
+
+    loss_lines = 200
+    map_cells = 75 * 200**2
 
     def __init__(
         self,
@@ -89,7 +91,7 @@ class Trainer:
                 self.progress.losses += loss
                 if self._evaluation_due():
                     self._evaluate()
-                elif self.progress.step - self.progress.logged >= self.total / _LOGGED:
+                elif self.progress.step - self.progress.logged >= self.total / self.loss_lines:
                     self._log()
                 if time.monotonic() - saved > 60 * self.config.checkpoint_minutes:
                     self._save()
@@ -168,10 +170,11 @@ class Trainer:
         memory does not follow the longest.
         """
         longest = self.examples.longest(rows)
-        parts = np.array_split(rows, min(len(rows), -(-len(rows) * longest**2 // _MAP_CELLS)))
+        number = -(-len(rows) * longest**2 // self.map_cells)
+        parts = np.array_split(rows, min(len(rows), number))
         total = torch.zeros((), device=self.device)
-        for number, part in enumerate(parts, 1):
-            last = number == len(parts)
+        for place, part in enumerate(parts, 1):
+            last = place == len(parts)
             with nullcontext() if last else self.accelerator.no_sync(self.network):
                 loss = self._loss(part) * scale
                 self.accelerator.backward(loss)
@@ -183,12 +186,12 @@ class Trainer:
         enabled = self.config.precision == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
             logits = self.network(batch.tensors(self.device))
-        lesson = self.examples.lesson(rows, logits.start.shape[1])
-        if lesson is not None:
-            lesson = lesson.to(self.device)
+        teacher = self.examples.teacher_batch(rows, logits.start.shape[1])
+        if teacher is not None:
+            teacher = teacher.to(self.device)
         config = self.config
-        smoothing, share = config.label_smoothing, config.teacher_share
-        return span_loss(logits, truth.to(self.device), smoothing, lesson, share)
+        smoothing, weight = config.label_smoothing, config.distillation_weight
+        return span_loss(logits, truth.to(self.device), smoothing, teacher, weight)
 
     def _evaluation_due(self) -> bool:
         times = self.config.evaluations
@@ -200,7 +203,7 @@ class Trainer:
 
     def _evaluate(self) -> None:
         with self._averaged():
-            scores = self._scores()
+            scores = self.scores()
             progress = self.progress
             if scores["f1"] > progress.best_f1:
                 progress.best_f1, progress.stale = scores["f1"], 0
@@ -226,29 +229,9 @@ class Trainer:
                 **scores,
             )
 
-    def _scores(self) -> dict[str, float | int]:
-        """F1 and EM on the dev set; every process answers its share.
-
-        Of a reader that may say that there is no answer, at the threshold best for them.
-        """
-        questions = list(self.dev.questions)
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        share = questions[len(questions) * rank // world : len(questions) * (rank + 1) // world]
-        pairs = ((question.text, passage.text) for passage, question in share)
-        readings = Predictor(self.reader).read_all(pairs)
-        found = {q.id: reading for (_, q), reading in zip(share, readings, strict=True)}
-        if world > 1:
-            found = dict(gather_object(list(found.items())))
-        texts = predictions(found)
-        if not (self.dev.has_unanswerable and self.reader.vocabulary.no_answer):
-            return evaluate(self.dev, texts)
-        chances = no_answer_probabilities(found)
-        threshold = evaluate(self.dev, texts, chances)["best_f1_thresh"]
-        # Halfway to the next probability, so that rounding moves no question across.
-        above = min((chance for chance in chances.values() if chance > threshold), default=1.0)
-        threshold = (threshold + above) / 2
-        self.reader.no_answer_threshold = threshold
-        return evaluate(self.dev, texts, chances, threshold)
+    def scores(self) -> dict[str, float | int]:
+        """What the reader scores on the dev set with the weights that it has."""
+        return dev_scores(self.reader, self.dev, self.accelerator)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
@@ -271,7 +254,7 @@ class Trainer:
         groups = {
             "network": dict(network.state_dict()),
             "average": self.average,
-            **memory(self.optimisers, network),
+            **state_dict(self.optimisers, network),
         }
         save_checkpoint(self.output, self.progress, groups)
 
@@ -287,7 +270,7 @@ class Trainer:
             ) from error
         for name, value in groups.pop("average", {}).items():
             self.average[name].copy_(value)
-        remember(self.optimisers, self.reader.network, groups, self.progress.step)
+        load_state_dict(self.optimisers, self.reader.network, groups, self.progress.step)
 
     def _line(self, loss: float) -> str:
         progress = self.progress

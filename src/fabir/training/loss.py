@@ -11,22 +11,22 @@ def span_loss(
     logits: SpanLogits,
     spans: Tensor,
     smoothing: float,
-    lesson: Tensor | None = None,
-    share: float = 0.0,
+    teacher: Tensor | None = None,
+    distillation_weight: float = 0.0,
 ) -> Tensor:
     """Start and end loss added, summed over the batch.
 
     Args:
         spans: [batch, 2] first and last token of the answer
         smoothing: probability spread around the true token as exp(-distance^2)
-        lesson: [batch, passage, 2] a teacher's probabilities of start and end, if there is one
-        share: of the targets that is the teacher's
+        teacher: [batch, passage, 2] a teacher's probabilities of start and end, if there is one
+        distillation_weight: share of the targets that is the teacher's
     """
     total = torch.zeros((), device=spans.device)
     for side, scores in enumerate(logits):
         targets = _targets(scores, spans[:, side], smoothing)
-        if lesson is not None:
-            targets = torch.lerp(targets, lesson[:, :, side], share)
+        if teacher is not None:
+            targets = torch.lerp(targets, teacher[:, :, side], distillation_weight)
         total = total - (targets * scores.log_softmax(dim=1)).sum()
     return total
 

@@ -1,4 +1,4 @@
-"""Who changes which weights: AdamW, or Muon for the matrices; and what they remember, by name."""
+"""Who changes which weights: AdamW, or Muon for the matrices; and their state, by name."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from fabir.training.config import TrainingConfig
 from fabir.training.muon import Muon
+from fabir.training.settings import TrainingConfig
 
 
 def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
@@ -41,27 +41,27 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
     return [Muon(matrices, config.learning_rate, config.weight_decay), adamw]
 
 
-def memory(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
-    """What the optimisers remember of each parameter: its moments, each by the parameter's name.
+def state_dict(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
+    """The state of the optimisers: moments of all parameters, each by the parameter's name.
 
     How many steps were made is left out: it is the same for all.
     """
     names: dict[Tensor, str] = {p: name for name, p in network.named_parameters()}
-    kept: dict[str, dict[str, Tensor]] = {}
+    moments: dict[str, dict[str, Tensor]] = {}
     for optimiser in optimisers:
         for parameter, state in optimiser.state.items():
             for moment in state.keys() - {"step"}:
-                kept.setdefault(moment, {})[names[parameter]] = state[moment]
-    return kept
+                moments.setdefault(moment, {})[names[parameter]] = state[moment]
+    return moments
 
 
-def remember(
+def load_state_dict(
     optimisers: Sequence[Optimizer],
     network: nn.Module,
-    kept: dict[str, dict[str, Tensor]],
+    moments: dict[str, dict[str, Tensor]],
     steps: int,
 ) -> None:
-    """Give the optimisers back what `memory` took from them after `steps` steps."""
+    """Give the optimisers back the state that `state_dict` took from them after `steps` steps."""
     names = {parameter: name for name, parameter in network.named_parameters()}
     for optimiser in optimisers:
         for group in optimiser.param_groups:
@@ -69,7 +69,7 @@ def remember(
                 name, device = names[parameter], parameter.device
                 state = {
                     moment: values[name].to(device)
-                    for moment, values in kept.items()
+                    for moment, values in moments.items()
                     if name in values
                 }
                 if "exp_avg" in state:

@@ -9,18 +9,14 @@ import torch
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import build_network
-from fabir.training.configuration import SHIPPED, RunConfig, load_config
+from fabir.training.config_files import load_config, shipped_rows
+from fabir.training.settings import RunConfig
 
 # FABIR's setting: 100-dimensional GloVe vectors, which are not counted, and what is learned of
 # SQuAD 1.1 train beside them: the unknown word and 281 characters, and rows for 16 words that
 # GloVe lacks, seen more than 100 times.
 PAPER = VocabularySizes(word_dim=100, trained_words=17, fixed_words=0, characters=281)
 _SEEN = {100: 16, 10: 1216}  # such words, by how often they must have been seen
-# Features of the word vectors where they are not 100, by how a row's name begins.
-_DIMENSIONS = {
-    **dict.fromkeys(("bidaf-cs224n", "rnet-", "a3-", "qanet"), 300),
-    **dict.fromkeys(("fabir-modern", "fabir-fast"), 50),
-}
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Component:
 @cache
 def rows() -> dict[str, RunConfig]:
     """The shipped configurations, each a row of a paper's table, by name."""
-    return {path.stem: load_config(path) for path in sorted(SHIPPED.glob("*.yaml"))}
+    return {name: load_config(name) for name in shipped_rows()}
 
 
 def describe(name: str) -> list[Component]:
@@ -47,10 +43,11 @@ def describe(name: str) -> list[Component]:
     if name not in rows():
         raise InputError(f"no configuration is called {name!r}: `fabir readers` lists them")
     run = rows()[name]
-    sizes = replace(PAPER, trained_words=1 + _SEEN.get(run.vocabulary.word_count, 0))
-    for start, dim in _DIMENSIONS.items():
-        if name.startswith(start):
-            sizes = replace(sizes, word_dim=dim)
+    sizes = replace(
+        PAPER,
+        word_dim=run.vectors.dim or PAPER.word_dim,
+        trained_words=1 + _SEEN.get(run.vocabulary.word_count, 0),
+    )
     with torch.device("meta"):  # shapes alone: nothing is allocated or initialised
         network = build_network(run.reader, run.network, sizes)
     return list(_components(name, network, 0))

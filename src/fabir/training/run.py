@@ -1,12 +1,9 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
-import os
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,36 +16,28 @@ from fabir.runtime.base import load_model
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import NETWORK, WEIGHTS
 from fabir.runtime.torch_model import TorchModel
-from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
-from fabir.training.config import TrainingConfig
-from fabir.training.configuration import RunConfig
+from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
-from fabir.training.teacher import taught_by
+from fabir.training.notes import note
+from fabir.training.settings import RunConfig, TrainingConfig
 
 
 def train(
     config: RunConfig,
-    train_files: Sequence[Path],
-    dev_file: Path,
+    files: RunFiles,
     output: Path,
     *,
-    vectors_file: Path | str | None = None,
-    start: Path | None = None,
-    teacher: Path | str | None = None,
     resume: bool = False,
     processes: int | None = None,
-    on_bad_answer: Literal["error", "skip", "repair"] = "error",
 ) -> float:
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
 
     Args:
-        train_files: all of them, or mixed as `config.training.mix` says
-        vectors_file: word vectors of a new reader
-        start: the folder of a reader to go on from, instead of vectors
-        teacher: the reader to learn from beside the answers
+        resume: go on from the last checkpoint in `output`
         processes: how many train together on this machine; as many as are fastest if not said
 
     Raises:
@@ -59,39 +48,16 @@ def train(
     if processes is None:
         processes = best_processes(config.training)
     # No name for the job here, so that `launch` can free it.
-    launch(
-        _job(
-            config,
-            train_files,
-            dev_file,
-            output,
-            vectors_file,
-            start,
-            teacher,
-            resume,
-            on_bad_answer,
-        ),
-        processes,
-    )
+    launch(_job(config, files, output, resume), processes)
     return load_checkpoint(output)[0].best_f1
 
 
-def _job(
-    config: RunConfig,
-    train_files: Sequence[Path],
-    dev_file: Path,
-    output: Path,
-    vectors_file: Path | str | None,
-    start: Path | None,
-    teacher: Path | str | None,
-    resume: bool,
-    on_bad_answer: Literal["error", "skip", "repair"],
-) -> Job:
-    dev = read_squad(dev_file, "keep")
+def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
+    dev = files.read_dev()
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
-    folder = find_model(teacher) if teacher else None
-    known = load_model(folder) if folder else None
-    ready = prepare(config, train_files, vectors_file, start, on_bad_answer)
+    folder = find_model(files.teacher) if files.teacher else None
+    teacher = load_model(folder) if folder else None
+    ready = prepare(config, files)
     examples, settings = ready.examples, ready.settings
     if folder:
         settings += f" {_digest(folder)}"
@@ -99,8 +65,8 @@ def _job(
         batches = len(examples.epoch(0, config.training))
         words = len(ready.reader.fixed_rows)
         _check_resumable(output, settings, batches, words, config.training)
-    if known:
-        examples = taught_by(known, examples, ready.features, config.training)
+    if teacher:
+        examples = with_teacher_probabilities(teacher, examples, ready.features, config.training)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
 
 
@@ -120,22 +86,23 @@ class Prepared(NamedTuple):
     settings: str
 
 
-def prepare(
-    config: RunConfig,
-    train_files: Sequence[Path],
-    vectors_file: Path | str | None,
-    start: Path | None,
-    on_bad_answer: Literal["error", "skip", "repair"],
-) -> Prepared:
-    """All that a run begins with but its dev set and its teacher."""
-    parts = [read_squad(path, on_bad_answer) for path in train_files]
+def prepare(config: RunConfig, files: RunFiles) -> Prepared:
+    """All that a run begins with but its dev set and its teacher.
+
+    Raises:
+        InputError: files that cannot be read, or a reader to go on from that has another network.
+    """
+    parts = [read_squad(path, files.on_bad_answer) for path in files.train]
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
-    features = load_features(data, train_files)
+    features = load_features(data, files.train)
     _report(data, features)
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
-    reader = _continued(config, start) if start else _new(config, features, vectors_file, no_answer)
+    if files.start:
+        reader = _continued(config, files.start)
+    else:
+        reader = _new(config, features, files, no_answer)
     examples = usable_examples(features, reader.vocabulary, config.training, file_of)
     return Prepared(reader, examples, features, _settings(config, features, reader))
 
@@ -162,12 +129,14 @@ def _check_resumable(
         raise InputError(f"{output} was trained with word_rows {tuned}: resume with as many")
 
 
-def _new(
-    config: RunConfig, features: Features, vectors_file: Path | str | None, no_answer: bool
-) -> TorchModel:
-    if vectors_file is None:
-        raise InputError("a new reader needs word vectors: name them with --vectors")
-    vectors = read_vectors(vectors_file)
+def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool) -> TorchModel:
+    vectors = files.read_vectors()
+    meant = config.vectors.dim
+    if meant not in (0, vectors.dim):
+        note(
+            f"the vectors in {files.vectors} have {vectors.dim} dimensions, the configuration is "
+            f"meant for {meant} (vectors.dim)"
+        )
     vocabulary, rows = build_vocabulary(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
     )
@@ -202,14 +171,11 @@ def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
 
 
 def _report(data: Dataset, features: Features) -> None:
-    """Say what could not be used, once however many processes there are."""
-    if os.environ.get("RANK", "0") != "0":
-        return
+    """Say what could not be used."""
     for line in data.bad_answers:
-        print(f"bad answer: {line}", file=sys.stderr)
+        note(f"bad answer: {line}")
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())
-    print(
+    note(
         f"{len(data)} questions; {int(features.unaligned.sum())} answers do not fall on word "
-        f"borders, which leaves {none} questions without an answer to train on",
-        file=sys.stderr,
+        f"borders, which leaves {none} questions without an answer to train on"
     )

@@ -18,7 +18,11 @@ def add(verb: AddVerb) -> None:
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
     """What is trained, on what."""
-    parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
+    parser.add_argument(
+        "config",
+        metavar="CONFIG",
+        help="a .yaml file, FILE.yaml:ROW, or the name of a row",
+    )
     parser.add_argument(
         "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
     )
@@ -42,20 +46,24 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.training.configuration import load_config
+    from fabir.training.config_files import load_config
+    from fabir.training.inputs import RunFiles
     from fabir.training.run import train
 
-    train(
-        load_config(options.config, rest),
-        options.train,
-        options.dev,
-        options.output,
-        vectors_file=options.vectors,
+    files = RunFiles(
+        train=tuple(options.train),
+        dev=options.dev,
+        vectors=options.vectors,
         start=options.start,
         teacher=options.teacher,
+        on_bad_answer=options.on_bad_answer,
+    )
+    train(
+        load_config(options.config, rest),
+        files,
+        options.output,
         resume=options.resume,
         processes=options.processes,
-        on_bad_answer=options.on_bad_answer,
     )
 
 
@@ -69,17 +77,21 @@ def _add_find_lr(parser: argparse.ArgumentParser) -> None:
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.plots import check_plot
-    from fabir.training.configuration import load_config
+    from fabir.training.config_files import load_config
     from fabir.training.finder import plot_sweep, sweep_files
+    from fabir.training.inputs import RunFiles
 
     if options.plot:
         check_plot(options.plot)
-    sweep = sweep_files(
-        load_config(options.config, rest),
-        options.train,
-        vectors_file=options.vectors,
+    files = RunFiles(
+        train=tuple(options.train),
+        vectors=options.vectors,
         start=options.start,
         on_bad_answer=options.on_bad_answer,
+    )
+    sweep = sweep_files(
+        load_config(options.config, rest),
+        files,
         lowest=options.lowest,
         highest=options.highest,
         steps=options.steps,
@@ -134,7 +146,7 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.studies.results import find_data, report
+    from fabir.studies.results import find_files, report
     from fabir.studies.runner import reproduce
     from fabir.studies.study import read_study
 
@@ -145,7 +157,7 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         return
     if options.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
-    data = find_data(
+    files = find_files(
         study,
         options.budget,
         options.data,
@@ -153,7 +165,7 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         dev=options.dev,
         vectors=options.vectors,
     )
-    print(reproduce(study, options.budget, data, output, options.rows, options.seeds))
+    print(reproduce(study, options.budget, files, output, options.rows, options.seeds))
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

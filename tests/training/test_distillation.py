@@ -14,10 +14,10 @@ from fabir.layers.pointer import SpanLogits
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config import TrainingConfig
+from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.loss import span_loss
-from fabir.training.teacher import taught_by
+from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 CONFIG = TrainingConfig(batch_size=6, length_groups=1, max_question=7)
@@ -49,50 +49,51 @@ def student_examples(*, no_answer: bool = False) -> Examples:
 def test_each_place_has_the_probability_that_the_teacher_gives_it(teacher: Path) -> None:
     reader, features = TorchModel.load(teacher), build_features(dataset())
     examples = student_examples()
-    taught = taught_by(reader, examples, features, CONFIG)
+    distilled = with_teacher_probabilities(reader, examples, features, CONFIG)
     own = usable_examples(features, reader.vocabulary, CONFIG)
-    assert 0 < len(taught.rows) < len(features.questions)  # a question is too long
+    assert 0 < len(distilled.rows) < len(features.questions)  # a question is too long
     learnt = []
-    for row in taught.rows:
-        batch, spans = taught.batch(np.array([row]))
-        lesson = taught.lesson(np.array([row]), batch.passage.shape[1])
-        assert lesson is not None
+    for row in distilled.rows:
+        batch, spans = distilled.batch(np.array([row]))
+        probabilities = distilled.teacher_batch(np.array([row]), batch.passage.shape[1])
+        assert probabilities is not None
         logits = reader.logits(own.batch(np.array([row]))[0])
         expected = torch.stack([torch.from_numpy(side).softmax(1) for side in logits], dim=2)
-        torch.testing.assert_close(lesson, expected, atol=0.01, rtol=0.01)
-        learnt.append(bool((lesson.argmax(dim=1) == spans).all()))
+        torch.testing.assert_close(probabilities, expected, atol=0.01, rtol=0.01)
+        learnt.append(bool((probabilities.argmax(dim=1) == spans).all()))
     assert np.mean(learnt) > 0.8
-    unused = set(range(len(features.questions))) - set(taught.rows)
-    assert taught.taught is not None
-    assert all(len(taught.taught[row]) == 0 for row in unused)
+    unused = set(range(len(features.questions))) - set(distilled.rows)
+    assert distilled.teacher_probabilities is not None
+    assert all(len(distilled.teacher_probabilities[row]) == 0 for row in unused)
 
 
-def test_a_lesson_is_padded_and_in_the_order_of_its_questions(teacher: Path) -> None:
-    taught = taught_by(
+def test_probabilities_are_padded_and_in_the_order_of_their_questions(teacher: Path) -> None:
+    distilled = with_teacher_probabilities(
         TorchModel.load(teacher), student_examples(), build_features(dataset()), CONFIG
     )
-    rows = taught.rows[[5, 0]]
-    lesson = taught.lesson(rows, 99)
-    assert lesson is not None
-    for each, row in zip(lesson, rows, strict=True):
-        alone = taught.lesson(np.array([row]), 99)
+    rows = distilled.rows[[5, 0]]
+    probabilities = distilled.teacher_batch(rows, 99)
+    assert probabilities is not None
+    for each, row in zip(probabilities, rows, strict=True):
+        alone = distilled.teacher_batch(np.array([row]), 99)
         assert alone is not None
         assert torch.equal(each, alone[0])
-    assert lesson.shape == (2, 99, 2)
-    assert student_examples().lesson(rows, 99) is None
+    assert probabilities.shape == (2, 99, 2)
+    assert student_examples().teacher_batch(rows, 99) is None
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_targets_are_mixed_with_the_lesson(share: float) -> None:
+def test_targets_are_mixed_with_the_teachers_probabilities(share: float) -> None:
     generator = torch.Generator().manual_seed(0)
     logits = SpanLogits(*torch.randn(2, 3, 7, generator=generator))
-    lesson = torch.rand(3, 7, 2, generator=generator).softmax(1)
+    probabilities = torch.rand(3, 7, 2, generator=generator).softmax(1)
     spans = torch.tensor([[0, 1], [3, 3], [2, 6]])
     cross = -sum(
-        (lesson[:, :, side] * scores.log_softmax(1)).sum() for side, scores in enumerate(logits)
+        (probabilities[:, :, side] * scores.log_softmax(1)).sum()
+        for side, scores in enumerate(logits)
     )
     expected = (1 - share) * span_loss(logits, spans, 0.1) + share * cross
-    torch.testing.assert_close(span_loss(logits, spans, 0.1, lesson, share), expected)
+    torch.testing.assert_close(span_loss(logits, spans, 0.1, probabilities, share), expected)
 
 
 def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
@@ -109,9 +110,9 @@ def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
     size = {"model_dim": 32, "feed_forward": 32}
     config = run_config(
         NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004, label_smoothing=0.0,
-        teacher_share=1.0,
+        distillation_weight=1.0,
     )  # fmt: skip
-    assert train_tiny(misled, tmp_path / "taught", config, teacher=teacher) > 90
+    assert train_tiny(misled, tmp_path / "distilled", config, teacher=teacher) > 90
     assert train_tiny(misled, tmp_path / "alone", config) < 50
 
 
@@ -128,7 +129,7 @@ def test_a_run_with_a_teacher_goes_on_with_one(files: Files, teacher: Path, tmp_
 
 def test_both_know_no_answer_or_neither(teacher: Path) -> None:
     with pytest.raises(InputError, match="teacher and student must both"):
-        taught_by(
+        with_teacher_probabilities(
             TorchModel.load(teacher),
             student_examples(no_answer=True),
             build_features(dataset()),

@@ -1,7 +1,7 @@
-"""What another reader makes of the training questions, learnt beside their answers.
+"""Knowledge distillation (Hinton et al. 2015): what a teacher makes of the training questions.
 
-Knowledge distillation (Hinton et al. 2015): the student's targets are mixed with the teacher's
-probabilities, which also say how good every other place is.
+The student's targets are mixed with the teacher's probabilities, which also say how good every
+other place is.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +13,13 @@ from fabir.data.features import Features, Ragged
 from fabir.errors import InputError
 from fabir.progress import track
 from fabir.runtime.base import Model, logits
-from fabir.training.config import TrainingConfig
 from fabir.training.examples import Examples, usable_examples
+from fabir.training.settings import TrainingConfig
 
 _TOKENS = 32 * 150  # of the passages in a batch, about
 
 
-def taught_by(
+def with_teacher_probabilities(
     teacher: Model, examples: Examples, features: Features, config: TrainingConfig
 ) -> Examples:
     """The same examples with the probabilities that `teacher` gives each place of their passages.
@@ -53,4 +53,4 @@ def taught_by(
                 chances /= chances.sum(axis=1, keepdims=True)
                 for row, each in zip(chosen, chances, strict=True):
                     values[offsets[row] : offsets[row + 1], side] = each[: lengths[row]]
-    return replace(examples, taught=Ragged(values, offsets))
+    return replace(examples, teacher_probabilities=Ragged(values, offsets))

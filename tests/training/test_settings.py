@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from fabir.training.config import TrainingConfig, learning_rate
+from fabir.training.settings import TrainingConfig, learning_rate
 
 
 @pytest.mark.parametrize("step", [1, 2, 1000, 3999, 4000, 4001, 16000, 63072])

@@ -1,7 +1,10 @@
-"""Settings of a training run, and the learning rate they give at each step."""
+"""Settings of a training run, and the learning rate they give at each step. Files of them are read
+in `fabir.training.config_files`."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fabir.text.vocabulary import VocabularyConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +18,7 @@ class TrainingConfig:
             of each other one as many questions, drawn anew each epoch (some twice if it has fewer),
             as its share is of the first one's. Empty for all questions of all files
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
-        questions_together: questions about a passage, at most, that are read together and share
+        questions_per_passage: questions about a passage, at most, that are read together and share
             what is read of it before the question. More are faster and make batches less varied
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
@@ -32,7 +35,7 @@ class TrainingConfig:
         clip: largest norm of the gradient; 0 for no limit
         average: memory of the moving average of the weights that is evaluated and kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
-        teacher_share: share of a target that is a teacher's probabilities, if there is a teacher
+        distillation_weight: share of a target that is the teacher's probabilities, if there is one
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
@@ -47,7 +50,7 @@ class TrainingConfig:
     batch_size: int = 75
     mix: tuple[float, ...] = ()
     length_groups: int = 30
-    questions_together: int = 1
+    questions_per_passage: int = 1
     max_passage: int = 400
     max_question: int = 60
     optimiser: Literal["adamw", "muon"] = "adamw"
@@ -62,7 +65,7 @@ class TrainingConfig:
     clip: float = 0.0
     average: float = 0.0
     label_smoothing: float = 0.1
-    teacher_share: float = 0.5
+    distillation_weight: float = 0.5
     dropout_after: float = 0.0
     word_rows: int = 0
     precision: Literal["bf16", "fp32"] = "bf16"
@@ -72,7 +75,7 @@ class TrainingConfig:
     patience: int = 0
 
     def __post_init__(self) -> None:
-        counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_together"
+        counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_per_passage"
         others = "evaluations", "seed", "learning_rate", "weight_decay", "epsilon", "clip"
         least_of = dict.fromkeys(counts, 1) | dict.fromkeys((*others, "word_rows"), 0)
         for name, least in least_of.items():
@@ -81,10 +84,36 @@ class TrainingConfig:
         for name in ("average", "label_smoothing", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
-        if not 0 <= self.teacher_share <= 1:
-            raise ValueError("teacher_share must be at least 0 and at most 1")
+        if not 0 <= self.distillation_weight <= 1:
+            raise ValueError("distillation_weight must be at least 0 and at most 1")
         if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
             raise ValueError("mix has a share above 0 for the first file and none below 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsConfig:
+    """The word vectors that a configuration is meant for.
+
+    Args:
+        dim: numbers of a vector; 0 for any
+    """
+
+    dim: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dim < 0:
+            raise ValueError(f"dim must not be negative, got {self.dim}")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides a training run, but for its files."""
+
+    reader: str
+    network: Any
+    vocabulary: VocabularyConfig
+    training: TrainingConfig
+    vectors: VectorsConfig = field(default_factory=VectorsConfig)
 
 
 def learning_rate(config: TrainingConfig, step: int, total: int) -> float:

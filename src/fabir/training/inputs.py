@@ -1,0 +1,51 @@
+"""The files that a run reads. Its settings are elsewhere, and so is what is made of the files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fabir.data.squad import Dataset, read_squad
+from fabir.errors import InputError
+from fabir.text.vectors import Vectors, read_vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFiles:
+    """The files that a run reads.
+
+    Args:
+        train: SQuAD files to train on: all of them, or mixed as `TrainingConfig.mix` says
+        dev: the SQuAD file to evaluate with; a sweep of learning rates needs none
+        vectors: word vectors of a new reader
+        start: the folder of a reader to go on from, instead of vectors
+        teacher: a reader to learn from beside the answers
+        on_bad_answer: an answer that is not what the passage has at its offset in a training
+            file is an error, skipped or repaired
+    """
+
+    train: tuple[Path, ...]
+    dev: Path | None = None
+    vectors: Path | str | None = None
+    start: Path | None = None
+    teacher: Path | str | None = None
+    on_bad_answer: Literal["error", "skip", "repair"] = "error"
+
+    def read_dev(self) -> Dataset:
+        """The dev set, whose answers may stand anywhere.
+
+        Raises:
+            InputError: no dev file is named, or it cannot be read.
+        """
+        if self.dev is None:
+            raise InputError("a training needs data to evaluate with: name a SQuAD file with --dev")
+        return read_squad(self.dev, "keep")
+
+    def read_vectors(self) -> Vectors:
+        """The word vectors.
+
+        Raises:
+            InputError: none are named, or they cannot be read.
+        """
+        if self.vectors is None:
+            raise InputError("a new reader needs word vectors: name them with --vectors")
+        return read_vectors(self.vectors)

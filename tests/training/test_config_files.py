@@ -1,0 +1,290 @@
+"""Every shipped row is one network; every mistake in a configuration is a line that names it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from fabir.errors import InputError
+from fabir.layers.embedding import VocabularySizes
+from fabir.readers import registered
+from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.text.vocabulary import VocabularyConfig
+from fabir.training.config_files import SHIPPED, load_config
+from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
+from factories import CONFIGS
+
+# What each row of Table I (thesis: Table 6) changes.
+ROWS: dict[str, dict[str, Any]] = {
+    "fabir-base-18-epochs": {},
+    "fabir-no-characters": {"characters": False},
+    "fabir-no-convolution": {"attention_width": 0},
+    "fabir-matrix-reduction": {"reduction": "matrix"},
+    "fabir-row-wise": {"cross_attention": "row-wise"},
+    "fabir-2-heads": {"heads": 2},
+    "fabir-2-layers": {"layers": 2},
+    "fabir-4-layers": {"layers": 4},
+    "fabir-linear-selector": {"selector": "linear"},
+    "fabir-selector-width-1": {"selector_width": 1},
+    "fabir-switching": {"layer_type": "switching"},
+    "fabir-selectors-in-different-layers": {"selector_layers": "different"},
+}
+
+
+FABIR_CONFIGS = [name for name in CONFIGS if load_config(name).reader == "fabir"]
+
+
+def sizes(word_dim: int) -> VocabularySizes:
+    return VocabularySizes(word_dim=word_dim, trained_words=5, fixed_words=9, characters=80)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_shipped_row_makes_a_network_of_the_vectors_it_is_meant_for(name: str) -> None:
+    run = load_config(name)
+    assert run.vectors.dim
+    with torch.device("meta"):  # shapes alone
+        registered(run.reader).network(run.network, sizes(run.vectors.dim))
+
+
+@pytest.mark.parametrize("name", FABIR_CONFIGS)
+def test_what_50_dimensional_vectors_need(name: str) -> None:
+    network = load_config(name, ["--network.character_filters", "150"]).network
+    if not network.characters:
+        with pytest.raises(ValueError, match="4 heads do not divide the 50 features"):
+            Fabir(network, sizes(50))
+        network = load_config(name, ["--network.heads", "2"]).network
+    with torch.device("meta"):
+        assert any(True for _ in Fabir(network, sizes(50)).parameters())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_of_the_table_changes_one_thing(name: str) -> None:
+    assert load_config(name) == RunConfig(
+        "fabir",
+        FabirConfig(**ROWS[name]),
+        VocabularyConfig(),
+        TrainingConfig(epochs=18),
+        VectorsConfig(dim=100),
+    )
+    said = rf'^  {name}:  # (Table I|Thesis Table 6), ".+": F1 7\d\.\d, EM 6\d\.\d$'
+    assert re.search(said, (SHIPPED / "fabir.yaml").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_published_configuration_is_the_default() -> None:
+    run = load_config("fabir")
+    defaults = FabirConfig(), VocabularyConfig(), TrainingConfig()
+    assert run == RunConfig("fabir", *defaults, VectorsConfig(dim=100))
+    assert (run.training.epochs, run.training.warmup_steps) == (54, 4000)
+
+
+def test_a_file_a_row_of_it_and_a_rows_name() -> None:
+    table = SHIPPED / "fabir.yaml"
+    assert load_config(table) == load_config("fabir") == load_config(f"{table}:fabir")
+    assert load_config(f"{table}:fabir-2-heads") == load_config("fabir-2-heads")
+    alone = SHIPPED / "crossconv.yaml"
+    assert load_config(alone) == load_config("crossconv") == load_config(f"{alone}:crossconv")
+
+
+def test_no_two_tables_have_a_row_of_one_name() -> None:
+    names = [name for path in SHIPPED.glob("*.yaml") for name in table_rows(path)]
+    assert sorted(names) == sorted(CONFIGS)
+
+
+def table_rows(path: Path) -> list[str]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return list(content.get("rows", [path.stem]))
+
+
+def test_a_row_changes_the_keys_that_it_has(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+        base: {reader: fabir, network: {heads: 2, layers: 2}, training: {epochs: 3}}
+        rows:
+          same:
+          empty: {network: }
+          other: {network: {heads: 1}, vocabulary: {word_count: 7}}
+        """,
+    )
+    base = load_config(path)
+    assert (base.network, base.training.epochs) == (FabirConfig(heads=2, layers=2), 3)
+    assert base == load_config(f"{path}:same") == load_config(f"{path}:empty")
+    other = load_config(f"{path}:other", ["--training.epochs", "4"])
+    assert (other.network, other.training.epochs) == (FabirConfig(heads=1, layers=2), 4)
+    assert (base.vocabulary.word_count, other.vocabulary.word_count) == (100, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "named"),
+    [
+        ("base: {reader: fabir}\nrows: {one: , two: }", "three", "no row 'three', but one, two"),
+        ("base: {reader: fabir}", "one", "no row 'one', but none"),
+        ("reader: fabir", "one", "no row 'one', but run"),
+        ("rows: {one: {reader: fabir}}", "", "`reader` is missing"),
+        ("base: {reader: fabir}\nnetwork: {heads: 2}", "", "'network' beside `base` and `rows`"),
+        ("base: fabir", "", "`base` is not a section"),
+        ("base: {reader: fabir}\nrows: [one]", "", "`rows` is not a section"),
+        ("base: {reader: fabir}\nrows: {one: 3}", "one", "`rows.one` is not a section"),
+        ("base: {reader: fabir}\nrows: {one: {network: {head: 2}}}", "one", "head"),
+        ("base: {reader: fabir}\nrows: {one: {network: 3}}", "one", "network"),
+    ],
+)
+def test_a_mistake_in_a_table_is_named(tmp_path: Path, text: str, row: str, named: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        load_config(f"{path}:{row}" if row else path)
+    assert named in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("configs/fabir-2-heads.yaml", "is `fabir-2-heads`, or configs/fabir.yaml:fabir-2-heads"),
+        ("bidaf-cs224n.yaml", "is `bidaf-cs224n`, or a3.yaml:bidaf-cs224n"),
+        ("configs/fabir-fast.yaml", "configs/fabir-fast.yaml: it is called crossconv"),
+        ("fabir-fast", "no configuration fabir-fast: it is called crossconv"),
+        ("fabir-modern", "no configuration fabir-modern: it was removed"),
+        ("fabir-3-heads", "'fabir-3-heads': name a .yaml file or bidaf-cs224n, a3-coatt, "),
+    ],
+)
+def test_a_name_that_there_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        load_config(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_overrides_come_last() -> None:
+    arguments = ["--training.epochs", "3", "--network.heads=2", "--network.characters", "false"]
+    run = load_config("fabir-no-convolution", arguments)
+    assert run.training == TrainingConfig(epochs=3)
+    assert run.network == FabirConfig(heads=2, characters=False, attention_width=0)
+
+
+def test_an_empty_section_is_one_of_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, "reader: fabir\nnetwork:\nvocabulary: {}\nvectors: {dim: 100}\n")
+    assert load_config(path) == load_config("fabir")
+
+
+def test_a_number_may_be_written_in_any_way(tmp_path: Path) -> None:
+    path = write(tmp_path, "reader: fabir\ntraining: {learning_rate: 1e-3, clip: 5}\n")
+    assert load_config(path).training == TrainingConfig(learning_rate=0.001, clip=5.0)
+
+
+OLD_KEYS = [
+    ("questions_together", "questions_per_passage", 5),
+    ("teacher_share", "distillation_weight", 0.25),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "value"), OLD_KEYS)
+def test_an_old_key_is_accepted_in_a_line_that_says_the_new_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, value: Any
+) -> None:
+    path = write(tmp_path, f"reader: fabir\ntraining: {{{old}: {value}}}\n")
+    wanted = TrainingConfig(**{new: value})
+    for _ in range(2):
+        assert load_config(path).training == wanted
+    line = f"{path}: training.{old} is called training.{new}\n"  # said once
+    assert capsys.readouterr().err == line
+    plain = write(tmp_path, "reader: fabir\n")
+    for arguments in ([f"--training.{old}", str(value)], [f"--training.{old}={value}"]):
+        assert load_config(plain, arguments).training == wanted
+    line = f"{plain}: --training.{old} is called --training.{new}\n"
+    assert capsys.readouterr().err == line
+    both = write(tmp_path, f"reader: fabir\ntraining: {{{old}: {value}, {new}: {value}}}\n")
+    assert f"training.{old} is called training.{new}, which is there too" in complaint(both)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "run.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(path: Path, overrides: list[str] | None = None) -> str:
+    """The message, which is one line and names the file."""
+    with pytest.raises(InputError) as caught:
+        load_config(path, overrides)
+    message = str(caught.value)
+    assert str(path) in message
+    assert message.count(str(path)) == 1
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("network: {head: 2}", "head"),
+        ("netwrk: {heads: 2}", "netwrk"),
+        ("network: {heads: two}", "network.heads"),
+        ("network: {heads: 2.5}", "network.heads"),
+        ("network: {heads: }", "network.heads"),
+        ("network: {heads: [1, 2]}", "network.heads"),
+        ("network: {characters: 3}", "network.characters"),
+        ("network: {reduction: tensor}", "network.reduction"),
+        ("network: 3", "network"),
+        ("network: [heads, 2]", "network"),
+        ("training: {schedule: cosine}", "training.schedule"),
+        ("training: {learning_rate: fast}", "training.learning_rate"),
+        ("training: {epochs: 0}", "epochs must be at least 1, got 0"),
+        ("training: {label_smoothing: 1.0}", "label_smoothing"),
+        ("vocabulary: {words: 3}", "words"),
+        ("vectors: {dim: -1}", "dim must not be negative, got -1"),
+        ("vectors: {size: 100}", "size"),
+        ("config: other.yaml", "config"),
+        ("3: {}", "3"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, text: str, named: str) -> None:
+    assert named in complaint(write(tmp_path, f"reader: fabir\n{text}\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("network: {}", "`reader` is missing"),
+        ("reader: [fabir]", "`reader` is missing"),
+        ("- reader", "`reader` is missing"),
+        ("", "`reader` is missing"),
+        ("reader: bert", "no reader is called 'bert': there are fabir"),
+        ("reader: fabir\nnetwork: {heads: 2\n", "not valid YAML"),
+        ("reader: fabir\n\tnetwork: {}\n", "not valid YAML"),
+    ],
+)
+def test_a_file_that_is_no_configuration(tmp_path: Path, text: str, named: str) -> None:
+    assert named in complaint(write(tmp_path, text))
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    assert "No such file" in complaint(tmp_path / "missing.yaml")
+    assert "directory" in complaint(tmp_path).lower()
+    binary = tmp_path / "binary.yaml"
+    binary.write_bytes(b"\xff\xfe\x00\x01")
+    assert "not valid YAML" in complaint(binary)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--training.epoch", "3"], "--training.epoch"),  # not even as an abbreviation
+        (["--training.epochs", "three"], "training.epochs"),
+        (["--training.epochs", "0"], "epochs must be at least 1, got 0"),
+        (["--training.epochs"], "training.epochs"),
+        (["--network.heads", "null"], "network.heads"),
+        (["--reader", "fabir"], "--reader"),
+        (["--reader=bert"], "--reader"),
+        (["--config", "other.yaml"], "--config"),
+        (["--help"], "--help"),
+        (["3"], "3"),
+    ],
+)
+def test_a_mistake_on_the_command_line(tmp_path: Path, arguments: list[str], named: str) -> None:
+    assert named in complaint(write(tmp_path, "reader: fabir\n"), arguments)
