@@ -27,7 +27,7 @@ class PlainCrossConv(Plain):
         words = [[self.word(batch, number) for number in x.tolist()] for x in types]
         matches = torch.tensor([[word in words[0]] for word in words[1]]).double()
         question, passage = (
-            self.convolve("layers.0.convolution", self.encode(self.embed(batch, x), which))
+            self.encode(self.embed(batch, x), which)
             for x, which in zip(types, ("question", "passage"), strict=True)
         )
         passage = passage + matches @ self.weights["match.weight"].T
@@ -35,7 +35,7 @@ class PlainCrossConv(Plain):
             name = f"layers.{number}"
             if number:
                 question, passage = (
-                    self.convolve(f"{name}.convolution", x) for x in (question, passage)
+                    self.convolve(f"between.{number - 1}", x) for x in (question, passage)
                 )
             question = self.feed(f"{name}.question", question)
             keys = self.norm(f"{name}.keys", question)
@@ -70,4 +70,5 @@ class PlainCrossConv(Plain):
         words = self.feed(f"encoder.{which}.feed", words)
         moved = narrow + self.project("encoder.attention.positions", maps, narrow)
         moved = self.norm(f"encoder.{which}.positions.norm", moved)
-        return self.linear("encoder.reduction", self.norm("encoder.norm", words)) + moved
+        reduced = self.linear("encoder.reduction", self.norm("encoder.norm", words))
+        return self.convolve("encoder.last_convolution", reduced + moved)

@@ -11,6 +11,7 @@ from fabir.explain.maps import recorded
 from fabir.explain.page import explain
 from fabir.readers import READERS
 from fabir.readers.a3 import A3Config
+from fabir.readers.crossconv import CrossConvConfig
 from fabir.readers.fabir import FabirConfig
 from fabir.readers.rnet import RnetConfig
 from fabir.runtime.torch_model import TorchModel
@@ -47,11 +48,10 @@ def test_every_reader_has_maps_of_its_texts(name: str, question: str) -> None:
 
 
 @pytest.mark.parametrize("question", [QUESTION, "Rain"])
-def test_fabir_with_one_head_and_separate_layers_has_maps(question: str) -> None:
-    config = FabirConfig(heads=1, separate_layers=1, convolved_layers=3)
-    maps = explain(small_reader("fabir", config), question, RAIN).maps
+def test_crossconv_has_maps(question: str) -> None:
+    maps = explain(small_reader("crossconv", CrossConvConfig(layers=3)), question, RAIN).maps
     asked, words = tokenise(question).words, tokenise(RAIN).words
-    assert len(maps) == 2 + 3  # both texts in the reduction layer, one meeting the other after it
+    assert len(maps) == 2 + 3  # both texts in the reduction layer, then a passage of its question
     for each in maps:
         assert [word for word in each.rows if word] in (asked, words)
         assert [word for word in each.columns if word] in (asked, words)

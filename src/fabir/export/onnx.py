@@ -169,10 +169,10 @@ def _write_graph(
             cause = cause.__cause__
         reason = " ".join(str(cause).split())[:300]
         raise InputError(f"a reader of kind {model.name} cannot be exported: {reason}") from error
-    model = program.model_proto
+    made = program.model_proto
     fixed = [
         f"{value.name}[{place}]"
-        for value in model.graph.input
+        for value in made.graph.input
         for place in range(len(names[value.name]))
         if not value.type.tensor_type.shape.dim[place].dim_param
     ]
@@ -181,16 +181,16 @@ def _write_graph(
             f"a reader of kind {model.name} cannot be exported: its graph would only take one "
             f"size of {', '.join(fixed)}"
         )
-    del model.graph.value_info[:]  # some say what quantisation then contradicts
+    del made.graph.value_info[:]  # some say what quantisation then contradicts
     for each in (
-        model,
-        model.graph,
-        *model.graph.node,
-        *model.graph.input,
-        *model.graph.initializer,
+        made,
+        made.graph,
+        *made.graph.node,
+        *made.graph.input,
+        *made.graph.initializer,
     ):
         del each.metadata_props[:]  # files and lines of whoever exports
-    path.write_bytes(model.SerializeToString())
+    path.write_bytes(made.SerializeToString())
 
 
 def _activations(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from fabir.data.batches import Batch
 from fabir.layers.attention import CrossAttention
-from fabir.layers.convolution import SeparableConvolution
+from fabir.layers.convolution import DepthwiseConvolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
@@ -105,6 +105,10 @@ class CrossConv(Network):
         dim = config.model_dim
         self.encoder = Encoder(self.embedding.dim, config)
         self.match = nn.Linear(1, dim, bias=False)
+        between = (
+            Convolved(dim, config.width, config.dropout_sublayer) for _ in range(config.layers - 1)
+        )
+        self.between = nn.ModuleList(between)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(dim)
         self.selector = ConvolutionSelector(
@@ -117,11 +121,10 @@ class CrossConv(Network):
         """Matching: until cross-attention a word is its embedding, and alike words meet there."""
         glorot_(self)
         for module in self.modules():
-            if isinstance(module, SeparableConvolution):
-                nn.init.normal_(module[0].weight, std=module[0].weight.shape[2] ** -0.5)
-                module[1].weight.mul_(_LITTLE)
-            elif isinstance(module, FeedForward):
-                module[2].weight.mul_(_LITTLE)
+            if isinstance(module, DepthwiseConvolution):
+                nn.init.normal_(module.weight, std=module.weight.shape[2] ** -0.5)
+            elif isinstance(module, SeparableConvolution | FeedForward):
+                list(module.parameters())[-2].mul_(_LITTLE)  # the last map's weights
             elif isinstance(module, DecoupledAttention):
                 module.words.output.weight.mul_(_LITTLE)
             elif isinstance(module, CrossAttention):
@@ -136,24 +139,20 @@ class CrossConv(Network):
         return vectors.to(self.embedding.words.trained.dtype) if self.training else vectors
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
-        return self._alone(words, mask, self.encoder.passage)
+        return self.encoder(words, mask, self.encoder.passage)  # [passages, passage, dim]
 
     def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
         asked, told = batch.question_mask, batch.for_questions(batch.passage_mask)
-        question = self._alone(question, asked, self.encoder.question)  # [batch, question, dim]
+        question = self.encoder(question, asked, self.encoder.question)  # [batch, question, dim]
         matches = exact_match(batch, encoded.dtype)[..., None]  # [batch, passage, 1]
         passage = batch.for_questions(encoded) + self.match(matches)  # [batch, passage, dim]
         question, passage = self.layers[0](question, passage, asked, told)
-        for layer in list(self.layers)[1:]:
-            question, passage = layer.convolution(question, asked), layer.convolution(passage, told)
+        for convolve, layer in zip(self.between, list(self.layers)[1:], strict=True):
+            question, passage = convolve(question, asked), convolve(passage, told)
             question, passage = layer(question, passage, asked, told)
         start, end = self.selector(self.norm(passage), told).unbind(dim=2)  # [batch, passage] each
         real = told.squeeze(2)
         return SpanLogits(mask_logits(start, real), mask_logits(end, real))
-
-    def _alone(self, words: Tensor, mask: Tensor, own: "Own") -> Tensor:
-        """A text as far as it is read without the other: [batch, length, dim]."""
-        return self.layers[0].convolution(self.encoder(words, mask, own), mask)
 
 
 class Residual(nn.Module):
@@ -169,11 +168,20 @@ class Residual(nn.Module):
         return x + self.dropout(self.sublayer(self.norm(x), *others))
 
 
-class MaskedConvolution(SeparableConvolution):
-    """Shape: x [batch, length, dim], its mask [batch, length, 1] -> [batch, length, dim]"""
+class Convolved(nn.Module):
+    """A residual sublayer too, a separable convolution over words that are real.
+
+    Shape: x and result [batch, length, dim], the mask [batch, length, 1]
+    """
+
+    def __init__(self, dim: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+        self.sublayer = SeparableConvolution(dim, width)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return super().forward(x * mask)
+        return x + self.dropout(self.sublayer(self.norm(x) * mask))
 
 
 class Own(nn.Module):
@@ -188,7 +196,7 @@ class Own(nn.Module):
 
 class Encoder(nn.Module):
     """Reads one text alone: convolution, self-attention with positions apart (FABIR Figure 2),
-    feed-forward, then fewer features, and positions added.
+    feed-forward; then fewer features, with positions added, and another convolution.
 
     Dropout keeps the square of what it keeps in the layers (FABIR thesis eq. 5.26).
 
@@ -205,12 +213,12 @@ class Encoder(nn.Module):
         dim = config.model_dim
         own = inputs, dim, max(1, config.feed_forward * inputs // dim), sublayer
         self.input_dropout, self.dropout = Dropout(at_input), Dropout(sublayer)
-        convolution = MaskedConvolution(inputs, config.encoder_width)
-        self.convolution = Residual(convolution, inputs, sublayer)
+        self.convolution = Convolved(inputs, config.encoder_width, sublayer)
         self.attention = DecoupledAttention(inputs, dim, 1, config.attention_width, attention)
         self.question, self.passage = Own(*own), Own(*own)
         self.norm = nn.LayerNorm(inputs)
         self.reduction = nn.Linear(inputs, dim)
+        self.last_convolution = Convolved(dim, config.width, config.dropout_sublayer)
 
     def forward(self, words: Tensor, mask: Tensor, own: Own) -> Tensor:
         words = self.convolution(self.input_dropout(words), mask)
@@ -219,7 +227,8 @@ class Encoder(nn.Module):
         normed = own.norm(words)
         attended, moved = self.attention(normed, normed + wide, narrow, mask)
         words = own.feed(words + self.dropout(attended))
-        return self.dropout(self.reduction(self.norm(words))) + own.positions(narrow, moved)
+        reduced = self.dropout(self.reduction(self.norm(words)))
+        return self.last_convolution(reduced + own.positions(narrow, moved), mask)
 
     def _positions(self, words: Tensor, dim: int) -> Tensor:
         """[1, length, dim]; [batch, length, dim] in training, where each text has its dropout."""
@@ -230,7 +239,7 @@ class Encoder(nn.Module):
 
 class Layer(nn.Module):
     """The passage gathers from the question by cross-attention. Each text has a feed-forward
-    sublayer of its own; both share the convolution, which `forward` leaves to the network.
+    sublayer of its own.
 
     Shape:
         question, passage: [batch, length, dim] and masks [batch, length, 1]
@@ -248,7 +257,6 @@ class Layer(nn.Module):
             capped=True,
             dropout=config.dropout_attention,
         )
-        self.convolution = Residual(MaskedConvolution(dim, config.width), dim, dropout)
         self.question = Residual(FeedForward(dim, hidden), dim, dropout)
         self.keys = nn.LayerNorm(dim)
         self.cross = Residual(attention, dim, dropout)

@@ -38,6 +38,14 @@ _FABIR = {  # fields that FABIR as published does not have, and what they must b
 }
 _IGNORED = {"convolved_width", "cross_start"}  # without a meaning once FABIR is trained
 _SIZES = {"local_width": "encoder_width", "convolved_width": "width"}
+
+
+def _convolution(layer: re.Match[str]) -> str:
+    """That of a layer stands before it now, that of the first one in the encoder."""
+    number = int(layer[1])
+    return f"between.{number - 1}" if number else "encoder.last_convolution"
+
+
 _WEIGHTS = [  # of a CrossConv, in this order
     (r"^reduction\.local\.join\.norm", "encoder.convolution.norm"),
     (r"^reduction\.local\.convolution", "encoder.convolution.sublayer"),
@@ -49,8 +57,8 @@ _WEIGHTS = [  # of a CrossConv, in this order
     (r"^reduction\.last_norm", "encoder.norm"),
     (r"^reduction\.reduction", "encoder.reduction"),
     (r"^layers\.0\.match", "match"),
-    (r"^(layers\.\d+)\.local\.join\.norm", r"\1.convolution.norm"),
-    (r"^(layers\.\d+)\.local\.convolution", r"\1.convolution.sublayer"),
+    (r"^layers\.(\d+)\.local\.join\.norm", lambda m: f"{_convolution(m)}.norm"),
+    (r"^layers\.(\d+)\.local\.convolution", lambda m: f"{_convolution(m)}.sublayer"),
     (r"^(layers\.\d+)\.(first|second)\.feed_forward", r"\1.\2.sublayer"),
     (r"^(layers\.\d+)\.(first|second)\.after_feed_forward", r"\1.\2"),
     (r"^(layers\.\d+)\.cross_attention", r"\1.cross.sublayer"),
