@@ -216,6 +216,20 @@ def test_train_resume_and_go_on_from_a_reader(
     )
 
 
+def test_train_takes_a_row_of_a_table(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    base = json.loads(write_config(tmp_path / "config.yaml", epochs=3).read_text())
+    table, output = tmp_path / "table.yaml", tmp_path / "run"
+    table.write_text(json.dumps({"base": base, "rows": {"short": {"training": {"epochs": 1}}}}))
+    data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
+    run(capsys, "train", f"{table}:short", *data, "--output", output)
+    lines = (output / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(lines[-1])["epoch"] == 1
+    line = refused(capsys, "train", f"{table}:long", *data, "--output", tmp_path / "other")
+    assert "no row 'long', but short" in line
+
+
 def test_a_run_under_an_old_key_is_resumed_under_the_new_one(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:

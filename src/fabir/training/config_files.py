@@ -15,7 +15,9 @@ from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.notes import note
 from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
 
-SHIPPED = Path(str(files("fabir"))) / "configs"  # a file for each table of a paper
+_PACKAGE = Path(str(files("fabir")))
+_INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
+SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
 
 # Keys that have another name now: what they were called is accepted, and said to be old.
 RENAMED = {

@@ -14,12 +14,12 @@ class TrainingConfig:
     Args:
         epochs: passes over the training questions
         batch_size: questions of a step, over all processes
-        mix: shares of the training files in an epoch, such as 3, 1, 1: all of the first file, and
-            of each other one as many questions, drawn anew each epoch (some twice if it has fewer),
-            as its share is of the first one's. Empty for all questions of all files
+        mix: shares of the training files in an epoch, such as 3, 1, 1. An epoch has all questions
+            of the first file. Those of each other file are drawn anew for each epoch, a third as
+            many in the example, some twice if the file has fewer. Empty for all questions of all
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
-        questions_per_passage: questions about a passage, at most, that are read together and share
-            what is read of it before the question. More are faster and make batches less varied
+        questions_per_passage: the most questions about one passage that are read together. They
+            share the encoding of the passage. More are faster and make batches less varied
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
         optimiser: "adamw", or "muon" for matrices and AdamW for the rest
@@ -28,14 +28,16 @@ class TrainingConfig:
             level and falls to zero over the last `decay` of all steps
         warmup_steps: steps over which the rate rises to the highest
         decay: share of the steps in which the linear schedule falls
-        beta1: Adam's memory of the gradient
-        beta2: Adam's memory of its square
+        beta1: decay of Adam's running mean of the gradient
+        beta2: decay of Adam's running mean of its square
         epsilon: Adam's
         weight_decay: decoupled from the gradient, on matrices only
         clip: largest norm of the gradient; 0 for no limit
-        average: memory of the moving average of the weights that is evaluated and kept; 0 for none
+        average: decay of the exponential moving average of the weights, which is evaluated and
+            kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
-        distillation_weight: share of a target that is the teacher's probabilities, if there is one
+        distillation_weight: share of a target that is the teacher's probabilities (knowledge
+            distillation), if there is a teacher
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
@@ -43,7 +45,7 @@ class TrainingConfig:
         seed: the same seed gives the same run on the same machine
         evaluations: times an epoch that the dev set is evaluated; 0 for the end of training only
         checkpoint_minutes: minutes between checkpoints
-        patience: evaluations without a better F1 after which to stop; 0 never stops early
+        patience: evaluations without a better F1 after which to stop (early stopping); 0 for none
     """
 
     epochs: int = 54
