@@ -24,6 +24,7 @@ QUESTION = "Where does rain fall from?"
 # Of the small readers, head by head.
 MAPS = {
     "fabir": (1 + 3) * (2 + 1) * 4,  # layers; both texts, and one meeting the other; heads
+    "crossconv": 2 + 4,  # both texts alone; a passage meeting its question in each layer
     "bidaf": 1,  # both ways in one map
     "rnet": 2 + 1,  # forwards and backwards over the question; over the passage itself
     "a3": 2 * 4 + 2,  # both texts with four heads; each meeting the other

@@ -131,8 +131,11 @@ def _write_graphs(model: TorchModel, folder: Path) -> None:
         ENCODE: (vectors, batch.passage),
         ANSWER: (batch.words, vectors, *batch[2:], encoded),
     }
-    for name, step in ((ENCODE, _Encode), (ANSWER, _Answer), (EMBED, _Embed)):
-        _write_graph(model, folder / name, step(network), given[name])
+    for name, step in ((EMBED, _Embed), (ENCODE, _Encode), (ANSWER, _Answer)):
+        # torch 2.13 keeps a kernel of a recurrent layer, after whose first use its length is fixed.
+        for recurrent in (torch.ops.aten.lstm.input, torch.ops.aten.gru.input):
+            recurrent._dispatch_cache.clear()
+        _write_graph(model, folder / name, step(copy.deepcopy(network)), given[name])
 
 
 def _write_graph(
