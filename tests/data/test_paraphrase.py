@@ -49,7 +49,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=plain, eos_token="</s>", unk_token="<unk>", pad_token="<pad>"
+        tokenizer_object=plain,
+        eos_token="</s>",
+        unk_token="<unk>",
+        pad_token="<pad>",
+        model_input_names=["input_ids", "attention_mask"],  # Marian's
     )
     torch.manual_seed(0)
     config = MarianConfig(
