@@ -35,6 +35,7 @@ from fabir.training.config import TrainingConfig
 from fabir.training.examples import usable_examples
 from fabir.training.teacher import taught_by
 from factories import EXAMPLES, small_reader
+from model_folders import seal
 from tiny import dataset, write_files
 
 pytestmark = pytest.mark.slow
@@ -372,6 +373,7 @@ def _in_8_bits(exported: Path, folder: Path, data: Dataset | None) -> OnnxModel:
     shutil.copytree(exported, folder / "int8")
     (folder / "int8" / "further.onnx").unlink()
     quantise(folder / "int8" / "network.onnx", _met(OnnxModel.load(exported), data))
+    seal(folder / "int8")
     return OnnxModel.load(folder / "int8")
 
 
@@ -382,17 +384,22 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
         ("further.onnx", b"no graph", "further.onnx is damaged"),
         ("further.onnx", b"", "further.onnx is damaged"),
         ("words.safetensors", b"no rows", "cannot read .*words.safetensors"),
-        ("config.json", b"{}", "config.json: not a reader's file"),
+        ("config.json", b"{}", "config.json: not a model's file"),
     ):
         folder = tmp_path / f"{name}-{len(content)}"
         shutil.copytree(folders[1], folder)
         (folder / name).write_bytes(content)
+        with pytest.raises(InputError, match=name):
+            Predictor.load(folder)
+        if name != "config.json":
+            seal(folder)
         with pytest.raises(InputError, match=message):
             Predictor.load(folder)
     folder = tmp_path / "words"
     shutil.copytree(folders[1], folder)
     shutil.copy(folders[0] / "words.safetensors", folder)
-    with pytest.raises(InputError, match="not an exported reader's file, it lacks trained"):
+    seal(folder)
+    with pytest.raises(InputError, match="not an exported model's file, it lacks trained"):
         Predictor.load(folder)
 
 

@@ -6,12 +6,12 @@ Knows words and arrays: what a reader makes of them is its own.
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from threading import Lock
 
 import numpy as np
 
 from fabir.answer.windows import windows
 from fabir.data.batches import Batch
+from fabir.locks import make_lock
 from fabir.text.tokens import tokenise
 
 KEPT = 1 << 16  # words of passages that are remembered
@@ -42,7 +42,7 @@ class Passages:
         self.window, self.stride = window, stride
         self._known: OrderedDict[str, list[Part]] = OrderedDict()
         self._size = 0
-        self._lock = Lock()
+        self._lock = make_lock()
 
     def __call__(self, passage: str) -> list[Part]:
         with self._lock:

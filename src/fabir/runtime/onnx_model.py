@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from typing import Any
 
 import numpy as np
 import onnxruntime
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
+from fabir.locks import make_lock
+from fabir.runtime.locate import BUNDLED
 from fabir.runtime.processors import processors
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.runtime.store import (
@@ -39,7 +41,7 @@ class _Remembered:
         self._places: dict[bytes, int] = {}
         self._used = 0
         self._table = np.empty((0, 0), np.float32)
-        self._lock = Lock()
+        self._lock = make_lock()
 
     def clear(self) -> None:
         """Give back all memory."""
@@ -82,6 +84,8 @@ class OnnxModel:
         no_answer_threshold: above this probability of no answer it gives none
         calibration: of scores of a search
         further: of a graph that computes logits from what `network` makes of passages alone
+        folder: from where it was loaded
+        files: the checksums of the folder's files
     """
 
     vocabulary: Vocabulary
@@ -91,6 +95,8 @@ class OnnxModel:
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
     further: bytes | None = None
+    folder: Path | None = None
+    files: dict[str, str] = field(default_factory=dict, repr=False)
     _remembered: _Remembered = field(default_factory=_Remembered, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)  # that batches are padded to
     batch_words = 3072  # padded passage words that are best read at once: maps stay in the cache
@@ -108,6 +114,7 @@ class OnnxModel:
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=True)
         model = cls(vocabulary, words, folder / FORMS, folder / NETWORK)
+        model.folder, model.files = folder.absolute(), settings.files
         model.no_answer_threshold = settings.no_answer_threshold
         model.calibration = settings.calibration
         _check_graph(model.forms, model._forms_session, {"rows", "characters"}, 1)
@@ -115,6 +122,13 @@ class OnnxModel:
         if further:
             model.further = _read_further(folder / FURTHER, model._session)
         return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as its folder, which is read again."""
+        if self.folder is None:
+            raise TypeError("a model that was not loaded from a folder cannot be pickled or copied")
+        folder = None if self.folder == BUNDLED else self.folder  # wherever that is over there
+        return _reload, (folder, self.files, self.no_answer_threshold, self.calibration)
 
     @property
     def parallel(self) -> int:
@@ -195,6 +209,16 @@ class OnnxModel:
     @cached_property
     def _forms_session(self) -> onnxruntime.InferenceSession:
         return _open(self.forms)
+
+
+def _reload(
+    folder: Path | None, files: dict[str, str], threshold: float, calibration: Calibration
+) -> OnnxModel:
+    model = OnnxModel.load(folder or BUNDLED)
+    if model.files != files:
+        raise InputError(f"{folder or BUNDLED} holds another model than when it was pickled")
+    model.no_answer_threshold, model.calibration = threshold, calibration
+    return model
 
 
 def _open(graph: Path | bytes) -> onnxruntime.InferenceSession:
