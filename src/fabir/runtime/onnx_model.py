@@ -224,7 +224,7 @@ def _reload(
 def _open(graph: Path | bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # operations are so small that threads would wait, not work
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised, and told once
     options.enable_cpu_mem_arena = False  # it would keep the largest of every length
     try:
         return onnxruntime.InferenceSession(

@@ -246,6 +246,8 @@ def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[
 
 
 def _are_numbers(array: np.ndarray) -> bool:
-    """Whether an array holds floating-point numbers, none of them infinite or no number."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a sum is the quickest look at all
-        return array.dtype.kind == "f" and bool(np.isfinite(array.sum(dtype=np.float64)))
+    """Whether an array holds floating-point numbers of a size that words have."""
+    if array.dtype.kind != "f":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.abs(array).max(initial=0) <= np.finfo(np.float16).max)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -174,7 +174,7 @@ class TorchModel:
         try:
             model = _build(settings, vocabulary, _float_rows(words), weights)
         except Exception as error:  # whatever a network's code says to settings that are not its
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
         model.no_answer_threshold = settings.no_answer_threshold
         model.calibration = settings.calibration
@@ -227,6 +227,7 @@ def _build(
         for key, value in settings.network.items()
     }
     config = registered(settings.reader).config(**network)
+    _check_kinds(config)
     with torch.device("meta"):  # a network of any size takes no memory there
         empty = build_network(settings.reader, config, vocabulary_sizes(vocabulary, rows.shape[1]))
     for name, tensor in empty.state_dict().items():
@@ -239,6 +240,16 @@ def _build(
     model = TorchModel.build(settings.reader, config, vocabulary, rows)
     model.network.load_state_dict(weights)
     return model
+
+
+def _check_kinds(config: Any) -> None:
+    """Compare the values of a network's config with its defaults."""
+    for each in fields(config):
+        value, default = getattr(config, each.name), each.default
+        kinds = (int, float) if isinstance(default, float) else type(default)
+        fits = isinstance(value, kinds) and isinstance(value, bool) == isinstance(default, bool)
+        if not fits and default is not None and default is not MISSING:
+            raise InputError(f"network.{each.name} is {value!r}, and by default {default!r}")
 
 
 def vocabulary_sizes(vocabulary: Vocabulary, word_dim: int) -> VocabularySizes:
