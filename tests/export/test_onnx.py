@@ -67,7 +67,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_answers_are_those_of_the_reader_it_came_from(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fabir.runtime.torch_model._has_bf16", lambda device: False)
+    monkeypatch.setattr(TorchModel, "bf16", False)
     before, after = (Predictor.load(folder) for folder in folders)
     assert isinstance(before.model, TorchModel)
     assert isinstance(after.model, OnnxModel)

@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -56,6 +56,7 @@ class TorchModel:
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
     steps = COARSE  # that batches are padded to
+    bf16: ClassVar[bool | None] = None  # answer in bfloat16; None: where it is quicker
 
     @property
     def batch_words(self) -> int:
@@ -113,10 +114,13 @@ class TorchModel:
         device = self._device
         with (
             _one_thread(),
-            torch.autocast(device.type, torch.bfloat16, enabled=_has_bf16(device)),
+            torch.autocast(device.type, torch.bfloat16, enabled=self._in_bf16(device)),
         ):
             logits = self.network(batch.tensors(device))
         return tuple(side.cpu().numpy() for side in logits)
+
+    def _in_bf16(self, device: torch.device) -> bool:
+        return _has_bf16(device) if self.bf16 is None else self.bf16
 
     def clear(self) -> None:
         """Nothing is kept of texts seen so far."""
