@@ -176,7 +176,8 @@ class TorchModel:
         words = read_words(folder, vocabulary, exported=False)
         weights = read_tensors(folder / WEIGHTS)[0]
         try:
-            model = _build(settings, vocabulary, _float_rows(words), weights)
+            model = cls.build(*_checked(settings, vocabulary, _float_rows(words), weights))
+            model.network.load_state_dict(weights)
         except Exception as error:  # whatever a network's code says to settings that are not its
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
@@ -218,10 +219,10 @@ def _float_rows(words: dict[str, np.ndarray]) -> Tensor:
     return rows
 
 
-def _build(
+def _checked(
     settings: Settings, vocabulary: Vocabulary, rows: Tensor, weights: dict[str, Tensor]
-) -> TorchModel:
-    """The model of a folder's files.
+) -> tuple[str, Any, Vocabulary, Tensor]:
+    """What a model is built of, once a network of no memory was seen to have such weights.
 
     Raises:
         Exception: of any kind, they do not fit together.
@@ -241,9 +242,7 @@ def _build(
     for name, tensor in weights.items():
         if not are_numbers(tensor):
             raise InputError(f"{name} does not hold numbers")
-    model = TorchModel.build(settings.reader, config, vocabulary, rows)
-    model.network.load_state_dict(weights)
-    return model
+    return settings.reader, config, vocabulary, rows
 
 
 def _check_kinds(config: Any) -> None:
