@@ -118,12 +118,18 @@ def load_torch(compiled: bool) -> Contestant:
     from fabir.runtime.locate import find_model
     from fabir.runtime.torch_model import TorchModel
 
-    predictor = Predictor(reader := TorchModel.load(find_model(None)))
-    if compiled:
-        reader.network.compile(dynamic=True)
-        # Two threads that compile at the same time wait for each other for ever (torch 2.13).
-        predictor._parallel, predictor._pool = 1, None
-    return contestant(predictor)
+    class Alone(TorchModel):
+        """Two threads that compile at the same time wait for each other for ever (torch 2.13)."""
+
+        @property
+        def parallel(self) -> int:
+            return 1
+
+    if not compiled:
+        return contestant(Predictor(TorchModel.load(find_model(None))))
+    model = Alone.load(find_model(None))
+    model.network.compile(dynamic=True)
+    return contestant(Predictor(model))
 
 
 def measure(entries: list[Entry], pairs: Pairs, stretches: list[Pairs]) -> list[dict[str, Any]]:

@@ -30,9 +30,11 @@ import onnxruntime
 from answering import load_pairs
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from fabir import Predictor, __version__, onnx_model
+from fabir import Predictor, __version__
+from fabir.answer import batching, passages
 from fabir.answer import predictor as predicting
 from fabir.machine import processor
+from fabir.runtime import onnx_model
 from fabir.runtime.onnx_model import OnnxModel
 
 KINDS = {
@@ -85,8 +87,9 @@ def main() -> None:
         list(predictor.answer_all(pairs))  # warm
         predictor.forget()
         watch(predicting, "tokenise", "words of texts")
-        watch(predicting, "collate", "batches")
-        watch(predicting, "top_spans", "spans")
+        watch(passages, "tokenise", "words of texts")
+        watch(batching, "collate", "batches")
+        watch(batching, "top_spans", "spans")
         watch(reader, "_vectors", "vectors of words")
         watch(reader, "logits", "network")
         began = time.perf_counter()

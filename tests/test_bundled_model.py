@@ -95,10 +95,10 @@ def test_the_best_span_leads_the_second(
 
 
 def test_torch_and_the_exported_graph_give_the_same_answers(
-    data: Dataset, predictor: Predictor
+    data: Dataset, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(TorchModel, "bfloat16", False)
     model = TorchModel.load("bundled")
-    model.bfloat16 = False
     precisions = set()
     answer = model.network.answer
 
@@ -106,7 +106,7 @@ def test_torch_and_the_exported_graph_give_the_same_answers(
         precisions.update(argument.dtype for argument in arguments[:2])
         return answer(*arguments)
 
-    model.network.answer = record
+    monkeypatch.setattr(model.network, "answer", record)
     expected = predictions(dict(read_dataset(Predictor(model), data)))
     assert precisions == {torch.float32}
     found = predictions(dict(read_dataset(predictor, data)))

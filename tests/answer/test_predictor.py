@@ -17,7 +17,6 @@ from fabir.answer.batching import BatchedReader
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
 from fabir.errors import InputError
-from fabir.runtime import torch_model
 from fabir.runtime.base import logits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
@@ -30,7 +29,7 @@ WORDS = " ".join(passage for _, passage in PAIRS).split()
 @pytest.fixture(autouse=True)
 def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what a text is batched with changes no more than the last digits."""
-    monkeypatch.setattr(torch_model, "_has_bf16", lambda device: False)
+    monkeypatch.setattr(TorchModel, "bfloat16", False)
 
 
 def lively_reader() -> TorchModel:

@@ -71,12 +71,12 @@ def in_8_bits(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
 
 
 def test_answers_are_those_of_the_reader_it_came_from(
-    folders: tuple[Path, Path],
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(TorchModel, "bfloat16", False)
     before, after = (Predictor.load(folder) for folder in folders)
     assert isinstance(before.model, TorchModel)
     assert isinstance(after.model, OnnxModel)
-    before.model.bfloat16 = False
     long = (PAIRS[0][0], " ".join(passage for _, passage in PAIRS * 20))
     for pair in [*PAIRS, long]:
         expected = before.answer(*pair, top_k=3)
@@ -121,10 +121,10 @@ def test_batches_in_threads_answer_like_one_question_alone(
 
 
 def test_vectors_of_words_are_those_of_the_network_whatever_was_read_before(
-    folders: tuple[Path, Path],
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(TorchModel, "bfloat16", False)
     before, after = TorchModel.load(folders[0]), OnnxModel.load(folders[1])
-    before.bfloat16 = False
     words = Forms(after.vocabulary)
     passages = [words.number([*passage.split(), "a" * 100, "a" * 99]) for _, passage in PAIRS]
 

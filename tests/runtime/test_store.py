@@ -136,7 +136,7 @@ def test_a_write_interrupted_after_another_one_loses_neither(
     states = states_of(lambda: model.save_weights(folder), folder, monkeypatch)
     first = logits(model)
     changed(model)
-    for state in states[1:-1]:
+    for state in states[1:-1:2]:
         shutil.rmtree(folder)
         shutil.copytree(state, folder)
         was = logits(TorchModel.load(folder))

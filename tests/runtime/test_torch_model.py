@@ -197,7 +197,7 @@ def test_json_of_another_shape(folder: Path, text: str) -> None:
         ("network", {"heads": 3}, "heads"),
         ("network", {"heads": "two"}, "do not fit together"),
         ("network", {"layers": 2.5}, "do not fit together"),
-        ("network", {"layers": 10**9}, "`network.layers` is at most 256"),
+        ("network", {"layers": 10**9}, "`network.layers` is at most 128"),
         ("network", {"model_dim": 10**9}, "`network.model_dim` is at most 65536"),
         ("network", {"model_dim": 60_000}, "do not fit together"),
         ("no_answer_threshold", "half", "`no_answer_threshold` is a number"),

@@ -3,11 +3,11 @@
 Knows windows and logits: texts come in and answers go out in the Predictor.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain, groupby
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates
 from fabir.data.batches import Batch, collate, round_up
 from fabir.errors import InputError
+from fabir.locks import make_lock
 from fabir.runtime.base import Model
 from fabir.text.vocabulary import Forms
 
@@ -57,9 +58,9 @@ class BatchedReader:
     def __init__(self, model: Model, passages: PassageCache, max_words: int) -> None:
         self._model, self._passages, self._max_words = model, passages, max_words
         self._forms = Forms(model.vocabulary)
-        self._forming = Lock()
+        self._lock = make_lock()
         self._parallel = model.parallel
-        self._pool = ThreadPoolExecutor(self._parallel) if self._parallel > 1 else None
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process it belongs to
 
     def read(self, chunk: list[Window], top_k: int) -> Iterator[Found]:
         """What is found in each window, in their order.
@@ -70,15 +71,22 @@ class BatchedReader:
         plan = self._plan(chunk)
         batches = [[chunk[i] for i in chosen] for chosen in plan.batches]
         read = partial(self._read_batch, plan=plan, top_k=top_k)
-        run = self._pool.map if self._pool and len(batches) > 1 else map
+        run = self._threads().map if min(self._parallel, len(batches)) > 1 else map
         return _in_order(plan.batches, run(read, batches))
 
     def clear(self) -> None:
         """Forget the spellings and passages seen so far, and what the model made of them."""
-        with self._forming:
+        with self._lock:
             self._forms = Forms(self._model.vocabulary)
         self._passages.clear()
         self._model.clear()
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Threads of this process: those of one that it was forked from are not there."""
+        with self._lock:
+            if self._pool is None or self._pool[0] != os.getpid():
+                self._pool = os.getpid(), ThreadPoolExecutor(self._parallel)
+            return self._pool[1]
 
     def _plan(self, chunk: list[Window]) -> Plan:
         """Batches of similar length, within a budget of padded words.
@@ -110,7 +118,7 @@ class BatchedReader:
     def _collate(self, batch: list[Window], parts: list[Part]) -> Batch[np.ndarray]:
         rows = {part: row for row, part in enumerate(parts)}
         passage_of = [rows[window.part] for window in batch]
-        with self._forming:
+        with self._lock:
             if self._forms.size > self._passages.budget:
                 self._forms = Forms(self._model.vocabulary)
             number = self._forms.number

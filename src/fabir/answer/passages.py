@@ -5,11 +5,11 @@ Knows words and arrays: what the features mean is the model's own.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 
 from fabir.answer.windows import windows
+from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
 from fabir.text.tokens import tokenise
 
@@ -41,7 +41,7 @@ class PassageCache:
     def __init__(self, window: int, stride: int, budget: int = BUDGET) -> None:
         windows(0, window, stride)  # checks both
         self.window, self.stride, self.budget = window, stride, budget
-        self._lock = Lock()
+        self._lock = make_lock()
         self.clear()
 
     def parts(self, passage: str) -> list[Part]:

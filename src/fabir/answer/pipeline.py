@@ -5,7 +5,7 @@ Arguments and results are those of that pipeline; how answers are found is the `
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import GeneratorType
 from typing import Any
@@ -75,6 +75,9 @@ class QuestionAnsweringPipeline:
         self.predictor = predictor
         self._options = _checked(options)
         self._resized = lru_cache(maxsize=4)(self._resize)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._options), (self.predictor,)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Answer `question=` from `context=`, texts or lists; or dicts or objects that have both,

@@ -2,8 +2,10 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
+from typing import Any
 
 from fabir.allocation import prepare_to_answer
 from fabir.answer.batching import BatchedReader, Window
@@ -20,6 +22,9 @@ __all__ = ["Answer", "Predictor", "Reading"]
 
 class Predictor:
     """Answers questions with a model. Several threads may ask it at a time.
+
+    It goes on in processes made by fork. Pickled or copied it is its model and its options: an
+    exported model is read again from its folder, one in torch goes with its weights.
 
     Args:
         model: a trained one
@@ -45,6 +50,10 @@ class Predictor:
         self.model = model
         self.window, self.stride, self.max_words = window, stride, max_words
         self._reader = BatchedReader(model, self._passages, max_words)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = {"window": self.window, "stride": self.stride, "max_words": self.max_words}
+        return partial(type(self), **options), (self.model,)
 
     @property
     def reader(self) -> Model:
@@ -120,7 +129,7 @@ class Predictor:
             yield merge(passage, results, top_k)
 
     def forget(self) -> None:
-        """Give back the memory of texts seen so far; nothing but last digits changes by that."""
+        """Give back all memory of texts seen so far; only last digits of scores may change."""
         self._reader.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:

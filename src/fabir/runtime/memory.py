@@ -5,9 +5,10 @@ memory is bounded and keeping costs nothing.
 """
 
 from collections.abc import Callable
-from threading import Lock
 
 import numpy as np
+
+from fabir.locks import make_lock
 
 BUDGET = 32 << 20  # bytes of each kind
 _ENTRY = 128  # bytes of a key and its place, about
@@ -18,7 +19,7 @@ class VectorTable:
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.budget = budget
-        self._lock = Lock()
+        self._lock = make_lock()
         self.clear()
 
     def __call__(

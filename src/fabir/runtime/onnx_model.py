@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 
 from fabir.data.batches import Batch, Steps
 from fabir.errors import InputError
+from fabir.runtime.locate import BUNDLED
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import processors
 from fabir.runtime.settings import NEUTRAL, Calibration
@@ -81,6 +83,7 @@ class OnnxModel:
         folder: where the graphs are
         no_answer_threshold: above this probability of no answer it gives none
         calibration: of scores of a search
+        digests: the checksums of the folder's files
     """
 
     vocabulary: Vocabulary
@@ -88,6 +91,7 @@ class OnnxModel:
     folder: Path
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
+    digests: dict[str, str] = field(default_factory=dict, repr=False)
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
     steps = Steps(passage=8, question=4, forms=1, characters=1)
     batch_words = 3072  # maps stay in the cache
@@ -106,13 +110,18 @@ class OnnxModel:
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=True)
         threshold, calibration = settings.no_answer_threshold, settings.calibration
-        model = kind(vocabulary, words, folder, threshold, calibration)
+        model = kind(vocabulary, words, folder.absolute(), threshold, calibration, settings.files)
         model.open()
         return model
 
     def open(self) -> None:
         """Read the graphs; InputError names one that cannot be read."""
         _ = self._embed, self._encode, self._answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as its folder, which is read again."""
+        folder = None if self.folder == BUNDLED else self.folder  # wherever that is over there
+        return _reload, (folder, self.digests, self.no_answer_threshold, self.calibration)
 
     @property
     def parallel(self) -> int:
@@ -204,3 +213,13 @@ class _WholeGraph(OnnxModel):
 
     def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
         return np.zeros((*batch.passage.shape, 0), np.float32)
+
+
+def _reload(
+    folder: Path | None, files: dict[str, str], threshold: float, calibration: Calibration
+) -> OnnxModel:
+    model = OnnxModel.load(folder or BUNDLED)
+    if model.digests != files:
+        raise InputError(f"{folder or BUNDLED} holds another model than when it was pickled")
+    model.no_answer_threshold, model.calibration = threshold, calibration
+    return model

@@ -17,7 +17,7 @@ FORMAT = 2
 _OLD = 1  # without checksums
 _MOST_BYTES = 1 << 20  # of config.json
 _LARGEST = 1 << 16  # integer in a network's config
-_DEEPEST = 256  # of integers that repeat a part of a network
+_DEEPEST = 128  # of integers that repeat a part of a network
 _REPEATING = "layers", "convolutions", "blocks"  # what their names end with
 
 

@@ -247,6 +247,9 @@ def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[
 
 
 def _are_numbers(array: np.ndarray) -> bool:
-    """Whether an array holds floating-point numbers, none of them infinite or no number."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a sum is the quickest look at all
-        return array.dtype.kind == "f" and bool(np.isfinite(array.sum(dtype=np.float64)))
+    """Whether an array holds floating-point numbers of a size that words have."""
+    if array.dtype == np.float16:  # whose bits are compared six times faster
+        infinite = 0x7C00
+        return bool((array.view(np.uint16) & 0x7FFF).max(initial=0) < infinite)
+    largest = np.abs(array).max(initial=0) if array.dtype.kind == "f" else np.inf
+    return bool(largest <= np.finfo(np.float16).max)

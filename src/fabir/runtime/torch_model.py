@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -57,8 +57,8 @@ class TorchModel:
     network: Network
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
-    bfloat16: bool | None = None
     steps = COARSE  # that batches are padded to
+    bfloat16: ClassVar[bool | None] = None  # answer in that precision; None: where it is quicker
 
     @property
     def batch_words(self) -> int:
@@ -200,9 +200,15 @@ class TorchModel:
         words = read_words(folder, vocabulary, exported=False)
         weights = read_tensors(folder / WEIGHTS)[0]
         try:
-            model = _build(settings, vocabulary, _float_rows(words), weights)
+            reader, network = renamed_network(settings.reader, settings.network)
+            weights = {renamed_weight(reader, name): each for name, each in weights.items()}
+            config = _config(reader, network)
+            rows = _float_rows(words)
+            _check_weights(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]), weights)
+            model = cls.build(reader, config, vocabulary, rows)
+            model.network.load_state_dict(weights)
         except Exception as error:  # whatever a network's code says to settings that are not its
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
         model.no_answer_threshold = settings.no_answer_threshold
         model.calibration = settings.calibration
@@ -242,22 +248,24 @@ def _float_rows(words: dict[str, np.ndarray]) -> Tensor:
     return rows
 
 
-def _build(
-    settings: Settings, vocabulary: Vocabulary, rows: Tensor, weights: dict[str, Tensor]
-) -> TorchModel:
-    """The model of a folder's files.
-
-    Raises:
-        Exception: of any kind, they do not fit together.
-    """
-    reader, network = renamed_network(settings.reader, settings.network)
-    weights = {renamed_weight(reader, key): tensor for key, tensor in weights.items()}
-    network = {  # JSON has no tuples
+def _config(reader: str, network: dict[str, Any]) -> Any:
+    """The config of a network from its fields in JSON, which has no tuples."""
+    fields = {
         key: tuple(value) if isinstance(value, list) else value for key, value in network.items()
     }
-    config = registered(reader).config(**network)
-    with torch.device("meta"):  # a network of any size takes no memory there
-        empty = build_network(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]))
+    return registered(reader).config(**fields)
+
+
+def _check_weights(
+    reader: str, config: Any, sizes: VocabularySizes, weights: dict[str, Tensor]
+) -> None:
+    """Compare weights with a network that takes no memory, whatever its size.
+
+    Raises:
+        InputError: one is missing, has another shape, or holds what is no number.
+    """
+    with torch.device("meta"):
+        empty = build_network(reader, config, sizes)
     for name, tensor in empty.state_dict().items():
         if name not in weights or weights[name].shape != tensor.shape:
             found = list(weights[name].shape) if name in weights else "missing"
@@ -265,9 +273,6 @@ def _build(
     for name, tensor in weights.items():
         if not are_numbers(tensor):
             raise InputError(f"{name} does not hold numbers")
-    model = TorchModel.build(reader, config, vocabulary, rows)
-    model.network.load_state_dict(weights)
-    return model
 
 
 def vocabulary_sizes(vocabulary: Vocabulary, word_dim: int) -> VocabularySizes:
