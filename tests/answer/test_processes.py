@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+import shutil
 import threading
 import time
 import tracemalloc
@@ -17,6 +18,7 @@ from fabir.answer.pipeline import pipeline
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 from fabir.locks import make_lock
+from fabir.runtime.locate import BUNDLED
 from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, small_reader
@@ -119,11 +121,7 @@ def test_a_pipeline_is_pickled_with_its_options() -> None:
 
 
 def test_a_folder_that_was_replaced_is_not_taken_for_the_pickled_one(tmp_path: Path) -> None:
-    from fabir.runtime.locate import BUNDLED
-    from fabir.runtime.store import FILES
-
-    for name in FILES:
-        (tmp_path / name).write_bytes((BUNDLED / name).read_bytes())
+    shutil.copytree(BUNDLED, tmp_path, dirs_exist_ok=True)
     data = pickle.dumps(Predictor.load(tmp_path))
     assert isinstance(pickle.loads(data), Predictor)
     small_reader().save(tmp_path)

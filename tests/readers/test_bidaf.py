@@ -144,7 +144,7 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
         (BidafConfig, {"character_widths": ()}, r"character_widths must be 1 or more.* \(\)"),
         (BidafConfig, {"character_widths": (3, 0)}, r"character_widths must be 1 or more"),
         (A3Config, {"character_filters": 2}, r"no more widths than .* \(2, 3, 4\) and 2"),
-        (BidafConfig, {"modelling_layers": -1}, "modelling_layers must not be negative, got -1"),
+        (BidafConfig, {"modelling_layers": -1}, "modelling_layers must be from 0 to 100, got -1"),
         (A3Config, {"sentinels": "common"}, "sentinels is of coattention: .* trilinear has none"),
         (A3Config, {"attention": "flow", "keep_passage": True}, "keep_passage is of coattention"),
         (RnetConfig, {"cell": "lstm"}, "made of GRU cells: cell 'lstm'"),

@@ -127,7 +127,7 @@ class Doubling(nn.Module):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_dim": 15, "heads": 3}, "even model_dim, got 15"),
+        ({"model_dim": 15, "heads": 3}, "model_dim must be even for positions, got 15"),
         ({"layer_dropout": 1.0}, "layer_dropout must be at least 0 and below 1, got 1.0"),
     ],
 )

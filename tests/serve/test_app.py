@@ -220,7 +220,7 @@ def test_the_attention_view_is_a_page_with_a_policy(predictor: Predictor) -> Non
     assert found.status_code == 200
     assert found.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in found.headers["content-security-policy"]
-    assert "cross_attention" in found.text
+    assert "layers.0.cross" in found.text
 
 
 def test_without_weights_or_torch_it_says_so(

@@ -53,7 +53,9 @@ def test_every_shipped_row_makes_a_network_of_the_vectors_it_is_meant_for(name: 
 def test_what_50_dimensional_vectors_need(name: str) -> None:
     network = load_config(name, ["--network.character_filters", "150"]).network
     if not network.characters:
-        with pytest.raises(ValueError, match="4 heads do not divide the 50 features"):
+        with pytest.raises(
+            ValueError, match=r"heads must divide the features of a word .* 4 do not divide 50"
+        ):
             Fabir(network, sizes(50))
         network = load_config(name, ["--network.heads", "2"]).network
     with torch.device("meta"):

@@ -11,6 +11,7 @@ from fabir.data.features import build_features
 from fabir.data.squad import Answer, Dataset, write_squad
 from fabir.errors import InputError
 from fabir.layers.pointer import SpanLogits
+from fabir.runtime.base import logits
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
@@ -57,8 +58,8 @@ def test_each_place_has_the_probability_that_the_teacher_gives_it(teacher: Path)
         batch, spans = distilled.batch(np.array([row]))
         probabilities = distilled.teacher_batch(np.array([row]), batch.passage.shape[1])
         assert probabilities is not None
-        logits = reader.logits(own.batch(np.array([row]))[0])
-        expected = torch.stack([torch.from_numpy(side).softmax(1) for side in logits], dim=2)
+        sides = logits(reader, own.batch(np.array([row]))[0])
+        expected = torch.stack([torch.from_numpy(side).softmax(1) for side in sides], dim=2)
         torch.testing.assert_close(probabilities, expected, atol=0.01, rtol=0.01)
         learnt.append(bool((probabilities.argmax(dim=1) == spans).all()))
     assert np.mean(learnt) > 0.8

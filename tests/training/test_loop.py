@@ -326,7 +326,7 @@ def test_reading_a_batch_in_parts_changes_no_loss(
     train_tiny(files, tmp_path / "parts", config)
     assert len(read) > len(losses)
     assert sum(read) == 3 * 19
-    assert losses == pytest.approx(whole, rel=1e-5)
+    assert losses == pytest.approx(whole, rel=1e-4)
 
 
 def script(name: str, *arguments: object, processes: int = 1) -> str:
