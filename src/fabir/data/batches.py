@@ -65,12 +65,6 @@ class Batch(NamedTuple, Generic[Array]):
         """[passages, ...] as [batch, ...]: every question gets its passage's row."""
         return x.index_select(0, self.passage_of)
 
-    def unshared(self: Batch[Tensor]) -> Batch[Tensor]:
-        """The same batch with a row of `passage` for each question."""
-        passage = self.for_questions(self.passage)
-        own = self.passage_of.new_ones(self.passage_of.shape[0]).cumsum(0) - 1
-        return self._replace(passage=passage, passage_of=own)
-
     def tensors(self, device: torch.device | str = "cpu") -> Batch[Tensor]:
         """The same batch as tensors on a device."""
         import torch
