@@ -53,8 +53,8 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="a .jsonl, .csv or .parquet file gets one row per question, any other file the official "
-        "predictions",
+        help="a .jsonl, .csv or .parquet file gets one row per question, any other file the "
+        "official predictions",
     )
     official = parser.add_argument_group("official predictions")
     official.add_argument(
@@ -156,7 +156,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="a reader's folder; give it several times to compare readers (default: the bundled one)",
+        help="a reader's folder; repeat the option to compare readers (default: the bundled one)",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
