@@ -13,10 +13,8 @@ from functools import cache
 # in use.
 _FEW_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "96", "LRU_CACHE_CAPACITY": "96"}
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-_KEPT, _MAPPED = (
-    64 << 20,
-    16 << 20,
-)  # bytes: free memory kept at the top of the heap; size of a block to allocate with mmap
+# Bytes of free memory kept at the top of the heap, and the size from which a block is mapped.
+_KEPT, _MAPPED = 64 << 20, 16 << 20
 
 # Environment variables of training processes, set before they start: glibc reads the request for
 # huge pages only then. The two cache capacities save a gigabyte for two processes.

@@ -258,12 +258,12 @@ def test_questions_come_from_a_pipe_or_a_person(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
-    assert list(prompt.questions()) == ["one", "two"]
+    assert list(prompt.read_questions()) == ["one", "two"]
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     typed = iter(["three", " four ", ""])
     monkeypatch.setattr("builtins.input", lambda prompt="": next(typed))
-    assert list(prompt.questions()) == ["three", "four"]
+    assert list(prompt.read_questions()) == ["three", "four"]
     assert os.path.exists(tmp_path / "fabir" / "history")
 
 

@@ -76,14 +76,14 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
     from fabir.search.asker import PASSAGES, Asker
     from fabir.search.index import Index
-    from fabir.search.prompt import questions
+    from fabir.search.prompt import read_questions
     from fabir.search.show import show_json, show_text
 
     passages = PASSAGES if options.passages is None else options.passages
     index = Index.open(options.index)
     asker = Asker(index, Predictor.load(options.reader), passages=passages)
     show = show_json if options.format == "json" else show_text
-    asked = questions() if options.question is None else [options.question]
+    asked = read_questions() if options.question is None else [options.question]
     for question in asked:
         found = asker.ask(question, options.top_k)
         show(question, found)

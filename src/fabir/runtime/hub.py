@@ -1,4 +1,4 @@
-"""Download and upload of readers on the Hugging Face hub, which no other module does."""
+"""Download and upload of readers on the Hugging Face hub."""
 
 from pathlib import Path
 from typing import Any
