@@ -77,7 +77,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
         return
     if options.resume or options.on_bad_row != "error" or options.engine != "local":
         raise InputError(
-            "--resume, --on-bad-row and --engine apply to rows: name an --output that ends in "
+            "--resume, --on-bad-row and --engine are for rows: name an --output that ends in "
             ".jsonl, .csv or .parquet"
         )
     from fabir.answer.files import read_dataset, write_predictions
@@ -99,9 +99,7 @@ def _predict_rows(options: argparse.Namespace) -> None:
     from fabir.bulk.run import answer_rows
 
     if options.nbest or options.na_prob:
-        raise InputError(
-            "--nbest and --na-prob apply to official predictions: name a .json --output"
-        )
+        raise InputError("--nbest and --na-prob go with official predictions: an --output of .json")
     done = answer_rows(
         options.data,
         options.output,
@@ -134,7 +132,7 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.evaluation.squad import evaluate, read_na_prob, read_predictions
 
     if options.na_prob and not options.predictions:
-        raise InputError("--na-prob needs --predictions")
+        raise InputError("--na-prob goes with --predictions")
     data = read_squad(options.data, "keep")
     threshold = options.na_prob_thresh
     if options.predictions:

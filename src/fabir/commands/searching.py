@@ -50,7 +50,7 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
     if options.update:
         if options.size is not None:
             raise InputError(
-                "--update keeps the index's own --size: build the index again to change it"
+                "--size is the index's own with --update: build the index again to change it"
             )
         index = Index.open(options.output)
         index.update(options.sources or None, skip=on_skip)
