@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabir import Answer, Predictor, __version__, read_squad
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 
 WORDS, CALLS = 150, 150  # of a passage that is asked one question; such calls in a round
 Pairs = list[tuple[str, str]]
@@ -76,7 +76,7 @@ def main() -> None:
         measured = measure(entries, pairs, stretches)
     report = {
         "fabir": __version__,
-        "machine": f"{processor()}, {multiprocessing.cpu_count()} processors",
+        "machine": f"{cpu_name()}, {multiprocessing.cpu_count()} processors",
         "questions": len(pairs),
         "rounds": options.rounds,
         "readers": measured,

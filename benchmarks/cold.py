@@ -26,7 +26,7 @@ from typing import Any
 from answering import load_pairs, render
 
 from fabir import __version__
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 from fabir.runtime.locate import find_model
 
 CACHES = Path("/proc/sys/vm/drop_caches")
@@ -51,7 +51,7 @@ def main() -> None:
         rows = measure(ways, asked)
     report = {
         "fabir": __version__,
-        "machine": f"{processor()}, {multiprocessing.cpu_count()} processors",
+        "machine": f"{cpu_name()}, {multiprocessing.cpu_count()} processors",
         "questions": len(asked) - 1,
         "rounds": 1,
         "readers": rows,

@@ -20,7 +20,7 @@ from typing import Any
 from answering import Pairs, load_pairs
 
 from fabir import Predictor, __version__
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 
 LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a passage
 TOGETHER = 1, 2, 4, 8, 16, 32, 64, 128, 256  # questions in a call
@@ -48,7 +48,7 @@ def main() -> None:
                 tables.setdefault(table, {}).setdefault(row, {})[f"{threads} threads"] = cost
     report = {
         "fabir": __version__,
-        "machine": f"{processor()}, {every} processors",
+        "machine": f"{cpu_name()}, {every} processors",
         "rounds": options.rounds,
         "milliseconds": tables,
     }

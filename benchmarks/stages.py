@@ -33,7 +33,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from fabir import Predictor, __version__
 from fabir.answer import batching, passages
 from fabir.answer import predictor as predicting
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 from fabir.runtime import onnx_model
 from fabir.runtime.onnx_model import OnnxModel
 
@@ -109,7 +109,7 @@ def main() -> None:
             row["work"] /= len(pairs)
     report = {
         "fabir": __version__,
-        "machine": f"{processor()}, {multiprocessing.cpu_count()} processors",
+        "machine": f"{cpu_name()}, {multiprocessing.cpu_count()} processors",
         "questions": len(pairs),
         "questions/s": len(pairs) / total,
         "peaks, billions a second": peaks,

@@ -28,7 +28,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from fabir import __version__
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 from fabir.training.checkpoint import FILE, Progress, load_checkpoint
 from fabir.training.config_files import load_config
 from fabir.training.inputs import RunFiles
@@ -61,7 +61,7 @@ def main() -> None:
         | {key: statistics.median(run[key] for run in found) for key in ("rate", "memory")}
         for name, found in runs.items()
     }
-    machine = f"{processor()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    machine = f"{cpu_name()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
     if DEVICE == "cuda":
         machine += f", {torch.cuda.get_device_name()}"
     name, row = next(iter(rows.items()))

@@ -1,4 +1,4 @@
-"""Every verb as a user calls it: what is printed where, and the exit code."""
+"""Every command as a user calls it: what is printed where, and the exit code."""
 
 import io
 import json
@@ -356,16 +356,16 @@ def test_make_negatives_writes_squad_2(capsys: pytest.CaptureFixture[str], tmp_p
     assert "above 0" in line
 
 
-@pytest.mark.parametrize("verb", [("make-negatives",), ("augment", "--command", "cat")])
+@pytest.mark.parametrize("command", [("make-negatives",), ("augment", "--command", "cat")])
 def test_what_a_refusal_proposes_is_there(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: tuple[str, ...]
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     data = Dataset(tuple(replace(p, title="one") for p in dataset().passages), "1.1")
     write_squad(data, tmp_path / "in.json")
     document = json.loads((tmp_path / "in.json").read_text())
     document["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] += 1
     (tmp_path / "in.json").write_text(json.dumps(document))
-    arguments = (*verb, tmp_path / "in.json", "--output", tmp_path / "out.json")
+    arguments = (*command, tmp_path / "in.json", "--output", tmp_path / "out.json")
     assert "--on-bad-answer skip or repair" in refused(capsys, *arguments)
     run(capsys, *arguments, "--on-bad-answer", "repair")
     assert len(read_squad(tmp_path / "out.json")) >= len(data)

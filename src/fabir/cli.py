@@ -1,48 +1,52 @@
-"""The command line: what every verb has in common. The verbs are in `fabir.verbs`."""
+"""The command line: the parser and the error handling that all commands share.
+
+The commands themselves are in `fabir.commands`.
+"""
 
 import argparse
 import sys
 from typing import Any, NoReturn
 
 from fabir import __version__
+from fabir.commands import answering, data, learning, searching, serving, shipping
 from fabir.errors import InputError
-from fabir.verbs import answering, data, learning, searching, serving, shipping
 
-_TRAINING = "accelerate", "jsonargparse", "torch"  # packages that answering does without
+_TRAINING = "accelerate", "jsonargparse", "torch"  # packages that only training needs
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with the arguments in one line."""
+    """Reports a wrong argument in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a verb. Exit code 0 is done, 2 the user's mistake, 1 ours."""
+    """Run a command. Exit code 0 is success, 2 a mistake of the user, 1 a bug in fabir."""
     parser = _build_parser()
     options, rest = parser.parse_known_args(arguments)
-    if rest and options.verb not in ("train", "find-lr"):  # theirs override the configuration
+    takes_overrides = options.command_name in ("train", "find-lr")  # of the configuration
+    if rest and not takes_overrides:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
     try:
         options.run(options, rest)
         sys.stdout.flush()
     except InputError as error:
-        sys.exit(_complain(options.verb, str(error)))
+        sys.exit(_report_error(options.command_name, str(error)))
     except ModuleNotFoundError as error:
         if error.name not in _TRAINING:
             raise
-        extra = options.verb if options.verb in ("export", "augment") else "train"
+        extra = options.command_name if options.command_name in ("export", "augment") else "train"
         missing = f"this needs {error.name}, which is not installed: pip install 'fabir[{extra}]'"
-        sys.exit(_complain(options.verb, missing))
-    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.exit(_report_error(options.command_name, missing))
+    except BrokenPipeError:  # the program that reads our output has closed the pipe
         sys.stderr.close()
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def _complain(verb: str, message: str) -> int:
-    print(f"fabir {verb}: {message}", file=sys.stderr)
+def _report_error(command: str, message: str) -> int:
+    print(f"fabir {command}: {message}", file=sys.stderr)
     return 2
 
 
@@ -53,13 +57,14 @@ def _build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fabir {__version__}")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
+    # "command" is an option of augment.
+    commands = parser.add_subparsers(dest="command_name", required=True, metavar="COMMAND")
 
-    def verb(name: str, run: Any, about: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=about, description=about, allow_abbrev=False)
+    def add_command(name: str, run: Any, about: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
         added.set_defaults(run=run)
         return added
 
     for group in (answering, searching, learning, data, shipping, serving):
-        group.add(verb)
+        group.add_commands(add_command)
     return parser

@@ -1,4 +1,4 @@
-"""Reading plain or gzipped text, and writing files so that a crash never leaves half of one."""
+"""Reading plain or gzipped text, atomic writing of files, and file locks."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ _PARTIAL = ".partial"
 def open_text(
     path: str | Path, *, errors: str | None = None, newline: str | None = None
 ) -> IO[str]:
-    """Open a UTF-8 text file for reading; `.gz` is decompressed on the way.
+    """Open a UTF-8 text file for reading; a `.gz` file is decompressed.
 
     `errors` and `newline` are those of Python's `open`.
 
@@ -35,7 +35,7 @@ def open_text(
 
 
 def check_output(path: str | Path) -> None:
-    """Find out before long work whether a file can be written into `path`.
+    """Check before long work that a file can be written to `path`.
 
     Raises:
         InputError: it is a folder, or its folder cannot be made.
@@ -43,22 +43,22 @@ def check_output(path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder")
-    there = next(parent for parent in path.absolute().parents if parent.exists())
-    if not there.is_dir():
-        raise InputError(f"cannot write {path}: {there} is not a folder")
+    existing = next(parent for parent in path.absolute().parents if parent.exists())
+    if not existing.is_dir():
+        raise InputError(f"cannot write {path}: {existing} is not a folder")
 
 
 def cache_folder(kind: str) -> Path:
-    """Where what can be made anew is kept: in `$XDG_CACHE_HOME`, by default `~/.cache`."""
+    """The folder for cached files of a kind, in `$XDG_CACHE_HOME` or by default in `~/.cache`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabir" / kind
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is flushed to disk and takes its name.
+    """Yield a temporary path beside `path`. On success the file is flushed and replaces `path`.
 
-    On an exception the temporary file is removed and `path` stays as it was. Only a process that
-    is killed leaves it behind, see `remove_partial`.
+    On an exception the temporary file is removed and `path` stays as it was. A killed process
+    leaves the temporary file behind, see `remove_partial`.
     """
     path = Path(path)
     check_output(path)
@@ -81,12 +81,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock on a file, made if it is not there; yields whether this process has got it.
+    """Hold an exclusive lock on a file, and yield whether this process has acquired it.
 
-    It ends with the process that holds it. On Windows everybody gets it.
+    The file is created if it is missing. The lock ends with the process that holds it. Windows has
+    no such locks: every process acquires it there.
 
     Args:
-        wait: until it is free
+        wait: whether to wait until the lock is free
+
+    Raises:
+        InputError: the file cannot be written or locked.
     """
     try:
         import fcntl
@@ -102,22 +106,22 @@ def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            ours = True
+            acquired = True
         except BlockingIOError:
-            ours = False
-        except OSError as error:  # some network drives
+            acquired = False
+        except OSError as error:  # some network file systems have no locks
             raise InputError(f"cannot lock {path}: {error.strerror or error}") from error
-        yield ours
+        yield acquired
 
 
 def remove_partial(folder: str | Path) -> None:
-    """Remove what killed processes were writing into `folder`; none may be writing there now."""
+    """Remove the temporary files of killed processes. No process may be writing into `folder`."""
     for path in Path(folder).glob(f".*{_PARTIAL}"):
         path.unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write a JSON file, complete or not at all."""
+    """Write a JSON file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
@@ -129,7 +133,7 @@ def _umask() -> int:
 
 
 def read_text(path: str | Path) -> str:
-    """The whole of a UTF-8 text file; `-` is standard input. Line ends stay as they are.
+    """The content of a UTF-8 text file; `-` is standard input. Line ends stay as they are.
 
     Raises:
         InputError: the file cannot be read or is not UTF-8.

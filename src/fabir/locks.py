@@ -1,4 +1,4 @@
-"""Locks that live through `os.fork`, whichever thread holds them at that moment."""
+"""Locks that are safe across `os.fork`, whichever thread holds them at that moment."""
 
 import os
 import threading
@@ -10,11 +10,11 @@ _held: list[threading.RLock] = []
 
 
 def make_lock() -> threading.RLock:
-    """A lock that no thread holds while this process is forked.
+    """A lock that no other thread holds while this process forks.
 
-    A child has no other thread than the one that forked. A lock held by another one would stay
-    locked there for ever, and what it protects would be half changed. So a fork waits for it. Hold
-    it for moments, and wait for no other such lock meanwhile.
+    Only the thread that forks exists in the child. A lock of another thread would stay locked there
+    for ever, and its data would be inconsistent. A fork therefore waits until the lock is free.
+    Hold the lock briefly, and never wait for a second such lock while holding it.
     """
     lock = threading.RLock()
     with _guard:

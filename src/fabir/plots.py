@@ -1,4 +1,4 @@
-"""What all plots share: matplotlib if it is there, colours, files that are whole or not there."""
+"""Shared by all plots: the optional matplotlib, colours and line styles, atomic writing."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fabir.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's, apart for colour-blind readers; markers and lines tell them apart in grey.
+# The Okabe-Ito palette, which is safe for colour-blind people. Markers and dashes differ in grey.
 _COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 _MARKERS = "o", "s", "^", "D", "v", "P", "X"
 _LINES = "-", "--", "-.", ":"
-_DOTS = 300  # an inch, for print
+_DPI = 300  # dots per inch, for print
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches.
+    """An empty figure; `width` and `height` are in inches.
 
     Raises:
         InputError: matplotlib is missing.
@@ -34,9 +34,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def style(number: int) -> dict[str, Any]:
-    """What tells the line or the points of this number, from 0, apart: colour, marker and dashes.
+    """Colour, marker and dashes of the line with this number, from 0.
 
-    The first 28 differ in two of them.
+    Any two of the first 28 styles differ in at least two of the three.
     """
     return {
         "color": _COLOURS[number % len(_COLOURS)],
@@ -46,17 +46,17 @@ def style(number: int) -> dict[str, Any]:
 
 
 def add_legend(figure: Figure, axes: Any) -> None:
-    """What the lines of `axes` are, above all of a figure; long names one below the other."""
+    """Add a legend of the lines of `axes` above the figure; long names get one column."""
     lines, names = axes.get_legend_handles_labels()
     columns = max(1, 80 // (max(map(len, names)) + 6))
     figure.legend(lines, names, loc="outside upper right", ncols=columns)
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """The ends of paths, as long as is needed to tell them apart.
+    """The shortest ends of the paths that are all different.
 
     Raises:
-        InputError: one is there twice.
+        InputError: a path occurs twice.
     """
     paths = [Path(os.path.abspath(folder)) for folder in folders]
     for path in paths:
@@ -68,10 +68,10 @@ def short_names(folders: Sequence[Path]) -> list[str]:
 
 
 def check_plot(path: Path) -> None:
-    """Find out before long work whether it can be drawn into `path`.
+    """Check before long work that a plot can be written to `path`.
 
     Raises:
-        InputError: matplotlib is missing, or does not know the kind of file.
+        InputError: matplotlib is missing, or does not support the file type.
     """
     kinds = new_figure(1, 1).canvas.get_supported_filetypes()
     if path.suffix.lstrip(".") not in kinds:
@@ -79,14 +79,14 @@ def check_plot(path: Path) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as the kind of file that `path` ends in: the same bytes for the same figure.
+    """Write a figure; the suffix of `path` gives the file type. Equal figures give equal bytes.
 
     Raises:
         InputError: as `check_plot`, or the file cannot be written.
     """
     check_plot(path)
     kind = path.suffix.lstrip(".")
-    # What would change from one day or version to the next.
+    # Without metadata that depends on the date or on the version of matplotlib.
     metadata: dict[str, Any] = {
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": None},
@@ -94,6 +94,6 @@ def save(figure: Figure, path: Path) -> None:
     }.get(kind, {})
     from matplotlib import rc_context
 
-    # Names within an SVG file are random without a salt of ours.
+    # Without a fixed salt the identifiers in an SVG file are random.
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "fabir"}):
-        figure.savefig(temporary, format=kind, dpi=_DOTS, metadata=metadata)
+        figure.savefig(temporary, format=kind, dpi=_DPI, metadata=metadata)

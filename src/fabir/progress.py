@@ -1,4 +1,4 @@
-"""Progress with the time left, on stderr, so that results on stdout can be piped."""
+"""Progress and the time left. It goes to stderr, so that results on stdout can be piped."""
 
 import math
 import time
@@ -27,7 +27,7 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
 
 @contextmanager
 def live_line(seconds: float = 60) -> Iterator[Callable[[str], None]]:
-    """A function that shows a line on stderr: in place on a terminal, else every `seconds`."""
+    """Yield a function that shows a line on stderr: in place, or every `seconds` if piped."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text

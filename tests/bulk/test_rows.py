@@ -9,7 +9,7 @@ import pytest
 from bulk_rows import write_rows
 from fabir.answer.predictor import Answer, Reading
 from fabir.bulk import rows
-from fabir.bulk.rows import Asked, answer_row, read_chunks
+from fabir.bulk.rows import QuestionRow, answer_row, read_chunks
 from fabir.errors import InputError
 
 
@@ -24,7 +24,10 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
     first = {"id": 7, "question": "Who?", "passage": "Ada did."}
     path = save(tmp_path, first, "", {"question": "Where?", "context": "At sea.", "more": [1]})
     (chunk,) = read_chunks(path)
-    assert chunk.asked == [Asked("7", "Who?", "Ada did."), Asked("3", "Where?", "At sea.")]
+    assert chunk.questions == [
+        QuestionRow("7", "Who?", "Ada did."),
+        QuestionRow("3", "Where?", "At sea."),
+    ]
     assert chunk.bad == []
     assert chunk.share == 1
 
@@ -48,11 +51,13 @@ def test_a_bad_row_is_named(tmp_path: Path, line: Any, problem: str) -> None:
     good = {"question": "Who?", "context": "Ada did."}
     path = save(tmp_path, good, line, good)
     (chunk,) = read_chunks(path)
-    assert [asked.id for asked in chunk.asked] == ["1", "3"]
+    assert [asked.id for asked in chunk.questions] == ["1", "3"]
     (bad,) = chunk.bad
     assert bad.startswith(f"{path}: row 2, ")
     assert problem in bad
-    assert [(chunk.asked, chunk.bad) for chunk in read_chunks(path, strict=True)] == [([], [bad])]
+    assert [(chunk.questions, chunk.bad) for chunk in read_chunks(path, strict=True)] == [
+        ([], [bad])
+    ]
 
 
 def test_chunks_do_not_depend_on_what_is_skipped(
@@ -61,13 +66,13 @@ def test_chunks_do_not_depend_on_what_is_skipped(
     monkeypatch.setattr(rows, "CHUNK", 4)
     path = write_rows(tmp_path / "rows.jsonl", 10)
     chunks = list(read_chunks(path))
-    assert [len(chunk.asked) for chunk in chunks] == [4, 4, 2]
+    assert [len(chunk.questions) for chunk in chunks] == [4, 4, 2]
     for skip in range(4):
         assert list(read_chunks(path, skip)) == chunks[skip:]
 
 
 def test_an_answer_below_the_threshold_is_none() -> None:
-    asked = Asked("q", "Who?", "Ada did.")
+    asked = QuestionRow("q", "Who?", "Ada did.")
     reading = Reading([Answer("Ada", 0, 3, 0.5)], 0.4)
     row = answer_row(asked, reading, 0.5)
     assert list(row) == list(rows.COLUMNS)

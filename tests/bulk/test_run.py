@@ -16,7 +16,7 @@ from bulk_rows import write_rows
 from fabir.answer.predictor import Predictor
 from fabir.bulk import rows as bulk
 from fabir.bulk.rows import COLUMNS
-from fabir.bulk.run import Done, answer_rows
+from fabir.bulk.run import BulkResult, answer_rows
 from fabir.data.tables import read_table
 from fabir.errors import InputError
 from tiny import Files
@@ -32,7 +32,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_rows_get_the_predictors_answers_in_order(source: Path, reader: Path) -> None:
     output = source.with_name("answers.jsonl")
-    assert answer_rows(source, output, reader) == Done(40, 0)
+    assert answer_rows(source, output, reader) == BulkResult(40, 0)
     asked = [row.row for row in read_table(source)]
     answered = [row.row for row in read_table(output)]
     assert [row["id"] for row in answered] == [row["id"] for row in asked]
@@ -101,7 +101,7 @@ def test_bad_rows_end_a_run_or_are_skipped(
         answer_rows(source, output, reader, on_bad_row="skip")
     capsys.readouterr()
     done = answer_rows(source, output, reader, on_bad_row="skip", resume=True)
-    assert done == Done(39, 1)
+    assert done == BulkResult(39, 1)
     assert "skipped: " in capsys.readouterr().err
     assert len(list(read_table(output))) == 39
 

@@ -16,7 +16,7 @@ from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
-from fabir.search import talk
+from fabir.search import prompt
 from fabir.search.asker import Asker, Found, merge
 from fabir.search.index import Index, Passage
 
@@ -258,12 +258,12 @@ def test_questions_come_from_a_pipe_or_a_person(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
-    assert list(talk.questions()) == ["one", "two"]
+    assert list(prompt.read_questions()) == ["one", "two"]
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     typed = iter(["three", " four ", ""])
     monkeypatch.setattr("builtins.input", lambda prompt="": next(typed))
-    assert list(talk.questions()) == ["three", "four"]
+    assert list(prompt.read_questions()) == ["three", "four"]
     assert os.path.exists(tmp_path / "fabir" / "history")
 
 

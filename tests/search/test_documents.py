@@ -167,10 +167,10 @@ def test_what_unpacks_to_far_more_is_refused_before(tmp_path: Path) -> None:
 
 
 def test_long_files_and_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MOST_BYTES", 5)
+    monkeypatch.setattr(documents, "MAX_BYTES", 5)
     (tmp_path / "a.txt").write_text("123456")
     assert "split it" in refused(tmp_path / "a.txt")
-    monkeypatch.setattr("fabir.search.records.LONGEST", 20)
+    monkeypatch.setattr("fabir.search.records.MAX_LINE", 20)
     (tmp_path / "b.jsonl").write_text(json.dumps({"text": "x" * 20}))
     assert "a line has more than" in refused(tmp_path / "b.jsonl")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.search.passages import flowing, passages
+from fabir.search.passages import passages, unwrap_lines
 
 WORDS = ["Rain falls.", "a", "Dr. Mill", "。", "?!", "x" * 30]
 SPACES = [" ", "\t", "\n", "\r\n", "\n\n", " \n \n", " " * 120]
@@ -29,7 +29,7 @@ def test_passages_are_pieces_that_cover_the_text(text: str, size: int, borders: 
 
 @given(TEXTS)
 def test_flowing_text_has_everything_where_it_was(text: str) -> None:
-    changed = [(old, new) for old, new in zip(text, flowing(text), strict=True) if old != new]
+    changed = [(old, new) for old, new in zip(text, unwrap_lines(text), strict=True) if old != new]
     assert {new for _, new in changed} <= {" "}
     assert {old for old, _ in changed} <= {"\r", "\n"}
 
@@ -60,9 +60,9 @@ def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
 
 def test_lines_of_even_length_are_read_as_sentences() -> None:
     line = "The abbey was founded in the year 1082 by a duke"
-    assert flowing(f"{line}\nof Normandy") == f"{line} of Normandy"
-    assert flowing(f"{line}.\nOf Normandy") == f"{line}.\nOf Normandy"
-    assert flowing("Kites\nand wind") == "Kites\nand wind"
+    assert unwrap_lines(f"{line}\nof Normandy") == f"{line} of Normandy"
+    assert unwrap_lines(f"{line}.\nOf Normandy") == f"{line}.\nOf Normandy"
+    assert unwrap_lines("Kites\nand wind") == "Kites\nand wind"
 
 
 @pytest.mark.parametrize("text", [" " * 300_000, "\n" * 300_000, "A. " * 100_000, "x" * 300_000])

@@ -101,7 +101,7 @@ def test_many_at_a_time_get_the_same_answers(predictor: Predictor) -> None:
 def test_only_requests_for_known_hosts_are_answered(
     predictor: Predictor, host: str | bytes, status: int
 ) -> None:
-    options = {"names": ["library.example"]}
+    options = {"allowed_hosts": ["library.example"]}
     for path, sent in ("/answer", {"json": ASKED}), ("/nowhere", {}):
         found = post(predictor, path, headers={"host": host}, options=options, **sent)
         assert (found.status_code == 421) == (status == 421)
@@ -157,7 +157,7 @@ def test_a_body_in_pieces_is_limited_too(predictor: Predictor) -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_PATIENCE", 0.01)
+    monkeypatch.setattr(guard, "_BODY_TIMEOUT", 0.01)
 
     async def run() -> None:
         with pytest.raises(guard.HTTPException) as refused:
@@ -206,7 +206,7 @@ def test_when_too_much_waits_it_says_when_to_come_again(predictor: Predictor) ->
     async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
         return await asyncio.gather(*(client.post("/answer", json=ASKED) for _ in range(9)))
 
-    found = talk(predictor, call, waiting=1000)
+    found = talk(predictor, call, max_waiting=1000)
     statuses = [each.status_code for each in found]
     assert set(statuses) == {200, 503}
     for each in found:

@@ -10,7 +10,7 @@ import pytest
 from fabir.answer.predictor import Predictor, Reading
 from fabir.errors import InputError
 from fabir.serve import batching
-from fabir.serve.batching import TOGETHER, Batcher, BusyError
+from fabir.serve.batching import CONCURRENT_BATCHES, Batcher, BusyError
 from factories import ABBEY, EXAMPLES, RAIN, small_reader
 
 PAIRS = [(question, passage) for question, passage, *_ in EXAMPLES]
@@ -46,7 +46,7 @@ def read_together(batcher: Batcher, *asked: tuple[str, str, int]) -> list[Any]:
 def test_answers_are_those_of_the_predictor_alone() -> None:
     predictor = Watched()
     sizes: list[int] = []
-    batcher = Batcher(predictor, noticed=sizes.append)
+    batcher = Batcher(predictor, on_batch=sizes.append)
     wanted = [1, 3, 2, 5]
     asked = [(*pair, top_k) for pair, top_k in zip(PAIRS, wanted, strict=True)]
     found = read_together(batcher, *asked)
@@ -80,12 +80,14 @@ def test_what_comes_while_all_are_reading_makes_the_next_batch() -> None:
 
     async def run() -> None:
         reads = []
-        for number in range(TOGETHER):
+        for number in range(CONCURRENT_BATCHES):
             reads.append(asyncio.create_task(batcher.read([PAIRS[number]], 1)))
             while len(predictor.asked) <= number:
                 await asyncio.sleep(0.01)
         assert batcher.waiting == 0
-        reads += [asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[TOGETHER:]]
+        reads += [
+            asyncio.create_task(batcher.read([pair], 1)) for pair in PAIRS[CONCURRENT_BATCHES:]
+        ]
         await asyncio.sleep(0.05)
         assert batcher.waiting
         predictor.go.set()
@@ -95,13 +97,13 @@ def test_what_comes_while_all_are_reading_makes_the_next_batch() -> None:
 
     asyncio.run(run())
     batcher.close()
-    alone = [[pair] for pair in PAIRS[:TOGETHER]]
-    assert predictor.asked == [*alone, PAIRS[TOGETHER:], PAIRS[:1]]
+    alone = [[pair] for pair in PAIRS[:CONCURRENT_BATCHES]]
+    assert predictor.asked == [*alone, PAIRS[CONCURRENT_BATCHES:], PAIRS[:1]]
 
 
 def test_a_batch_is_bounded_by_what_there_is_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "BATCH", 700)
-    monkeypatch.setattr(batching, "TOGETHER", 1)
+    monkeypatch.setattr(batching, "BATCH_CHARACTERS", 700)
+    monkeypatch.setattr(batching, "CONCURRENT_BATCHES", 1)
     predictor = Watched()
     batcher = Batcher(predictor)
     long = ("Where does rain fall from?", " ".join([RAIN] * 20), 1)
@@ -113,7 +115,7 @@ def test_a_batch_is_bounded_by_what_there_is_to_read(monkeypatch: pytest.MonkeyP
 def test_too_much_is_turned_away_and_then_taken_again() -> None:
     predictor = Watched()
     predictor.go.clear()
-    batcher = Batcher(predictor, waiting=700)
+    batcher = Batcher(predictor, max_waiting=700)
 
     async def run() -> None:
         first = asyncio.create_task(batcher.read([PAIRS[0]], 1))

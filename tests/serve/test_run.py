@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from fabir.cli import main
-from fabir.serve.run import _address, _known, _listen
+from fabir.serve.run import _address, _allowed_hosts, _listen
 from factories import ABBEY
 from serving import Running, running
 
@@ -53,10 +53,10 @@ def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with _listen("127.0.0.1", 0) as own, _listen("0.0.0.0", 0) as every:
-        assert _known(own, []) == []
-        assert _known(every, []) is None
+        assert _allowed_hosts(own, []) == []
+        assert _allowed_hosts(every, []) is None
         for listening in own, every:
-            assert _known(listening, ["a.example"]) == ["a.example"]
+            assert _allowed_hosts(listening, ["a.example"]) == ["a.example"]
     for name in "https://a.example", "a.example:8000", "":
         assert "no name of a host" in refused(capsys, "--allow-host", name)
 

@@ -7,11 +7,11 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from fabir.allocation import prepare_to_answer
 from fabir.answer.batching import BatchedReader, Window
 from fabir.answer.merging import Answer, Found, Reading, merge
 from fabir.answer.passages import PassageCache
 from fabir.errors import InputError
+from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.locate import find_model
 from fabir.runtime.memory import BUDGET

@@ -1,4 +1,4 @@
-"""Millions of rows answered: read and written in little memory, resumed after any crash.
+"""Answers millions of rows in little memory. A run can be resumed after any crash.
 
-How a question is answered is `fabir.answer`.
+The answering of a question is in `fabir.answer`.
 """

@@ -1,4 +1,4 @@
-"""What answers chunks, in their order: this process, or the workers of a Ray cluster."""
+"""Engines that answer chunks in order: this process, or the workers of a Ray cluster."""
 
 import logging
 import os
@@ -12,12 +12,12 @@ from fabir.bulk.rows import Chunk, answer_row, read_chunks
 from fabir.data.tables import json_line
 from fabir.errors import InputError
 
-# Ray reports home unless told otherwise, and logs what is no matter of the user's.
+# By default Ray sends usage statistics, and logs its internals.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
-class Answered(NamedTuple):
-    """A chunk's answers as lines of JSON; its bad rows, and the share of the file so far."""
+class AnsweredChunk(NamedTuple):
+    """A chunk's answers as lines of JSON, its bad rows, and the share of the file so far."""
 
     lines: bytes
     rows: int
@@ -25,45 +25,45 @@ class Answered(NamedTuple):
     share: float
 
 
-class Answering:
-    """Answers chunks with a reader that is loaded once: what every engine calls."""
+class ChunkAnswerer:
+    """Answers chunks with a reader that is loaded once. Every engine uses it."""
 
     def __init__(self, reader: str | Path | None = None) -> None:
         self.predictor = Predictor.load(reader)
 
-    def __call__(self, chunk: Chunk) -> Answered:
-        self.predictor.forget()  # so that no chunk depends on others, and memory does not grow
-        pairs = [(asked.question, asked.context) for asked in chunk.asked]
+    def __call__(self, chunk: Chunk) -> AnsweredChunk:
+        self.predictor.forget()  # no chunk depends on others, and memory does not grow
+        pairs = [(asked.question, asked.context) for asked in chunk.questions]
         threshold = self.predictor.model.no_answer_threshold
         readings = self.predictor.read_all(pairs)
         lines = [
             json_line(answer_row(asked, reading, threshold))
-            for asked, reading in zip(chunk.asked, readings, strict=True)
+            for asked, reading in zip(chunk.questions, readings, strict=True)
         ]
-        return Answered("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
+        return AnsweredChunk("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
 
 
-# The file, the reader, chunks to skip, and whether to end with the first bad row.
-Engine = Callable[[Path, str | Path | None, int, bool], Iterator[Answered]]
+# Arguments: the file, the reader, the number of chunks to skip, whether to stop at a bad row.
+Engine = Callable[[Path, str | Path | None, int, bool], Iterator[AnsweredChunk]]
 
 
-def answer_here(
+def answer_locally(
     source: Path, reader: str | Path | None, skip: int, strict: bool
-) -> Iterator[Answered]:
-    """One chunk after the other, on all processors."""
-    yield from map(Answering(reader), read_chunks(source, skip, strict=strict))
+) -> Iterator[AnsweredChunk]:
+    """Answer chunks one by one, on all processors of this machine."""
+    yield from map(ChunkAnswerer(reader), read_chunks(source, skip, strict=strict))
 
 
 def answer_on_ray(
     source: Path, reader: str | Path | None, skip: int, strict: bool
-) -> Iterator[Answered]:
-    """Chunks spread over the processors of a Ray cluster, a worker with a reader on each.
+) -> Iterator[AnsweredChunk]:
+    """Answer chunks on a Ray cluster, with one worker and reader per processor.
 
-    The cluster is the one that `RAY_ADDRESS` names, or one of this machine's own. Every machine of
-    it sees the file and the reader under the same names.
+    `RAY_ADDRESS` names the cluster; without it, a cluster is started on this machine. Every machine
+    of the cluster must see the file and the reader under the same paths.
 
     Raises:
-        InputError: Ray is missing; what reading and loading raise on the workers.
+        InputError: Ray is missing, or a worker cannot read the file or load the reader.
     """
     ray = _start_ray()
     source = source.resolve()
@@ -74,12 +74,13 @@ def answer_on_ray(
         for chunk in read_chunks(source, skip, strict=strict):
             yield {"chunk": pickle.dumps(chunk)}
 
-    # A row of Ray's is a whole chunk, so that no engine can cut chunks in another way. Reading
-    # takes no processor of Ray's: workers have them all, and would wait for it forever.
+    # A row of the Ray data set is a whole chunk, so every engine has the same chunks. Reading
+    # reserves no processor: the workers reserve them all, and would wait for the reading task for
+    # ever.
     chunks = ray.data.from_items([0]).flat_map(read, num_cpus=0)
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
     answered = chunks.map_batches(
-        _Worker,
+        _RayWorker,
         fn_constructor_args=(reader,),
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(size=workers),
@@ -90,16 +91,16 @@ def answer_on_ray(
             yield pickle.loads(row["answered"])
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", None)
-        if isinstance(cause, InputError):  # to whose line Ray has added others
+        if isinstance(cause, InputError):  # Ray adds lines to the message
             raise InputError(str(cause).splitlines()[0]) from None
         raise
 
 
-class _Worker:
-    """Answers batches of Ray's: packed chunks."""
+class _RayWorker:
+    """Answers Ray's batches of pickled chunks."""
 
     def __init__(self, reader: str | Path | None) -> None:
-        self.answer = Answering(reader)
+        self.answer = ChunkAnswerer(reader)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         chunks = map(pickle.loads, batch["chunk"])
@@ -125,8 +126,8 @@ def _start_ray() -> Any:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.execution_options.preserve_order = True
-    context.target_max_block_size = 1  # a chunk in each: a worker gets a block at a time
+    context.target_max_block_size = 1  # one chunk per block: a worker gets one block at a time
     return ray
 
 
-ENGINES: dict[str, Engine] = {"local": answer_here, "ray": answer_on_ray}
+ENGINES: dict[str, Engine] = {"local": answer_locally, "ray": answer_on_ray}

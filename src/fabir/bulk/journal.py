@@ -1,27 +1,28 @@
-"""Answers on their way to a file: what is done stays done, whenever the process dies."""
+"""The journal of a bulk run: finished chunks survive a crash of the process."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from fabir.bulk.engines import Answered
+from fabir.bulk.engines import AnsweredChunk
 from fabir.errors import InputError
 
 
 class Journal:
-    """`OUTPUT.partial` has the answers so far as lines of JSON, `OUTPUT.journal` a line a chunk.
+    """Keeps the answers so far in `OUTPUT.partial` and the progress in `OUTPUT.journal`.
 
-    The journal's first line says what is answered with what, the others how much is done: `chunks`,
-    `rows`, `bad` rows, and `bytes` of the partial file. A line is written when its answers are on
-    the disk; what comes after the last whole line never happened.
+    The partial file has lines of JSON. The journal's first line has the settings of the run. Each
+    further line has the progress after a chunk: `chunks`, `rows`, `bad` rows, and `bytes` of the
+    partial file. A journal line is written after its answers are on disk. A resumed run ignores
+    everything after the last complete line.
     """
 
     def __init__(self, output: Path, settings: dict[str, Any], *, resume: bool) -> None:
-        """Begin, or go on where there is something to go on from.
+        """Start a run, or continue an unfinished one.
 
         Raises:
-            InputError: an unfinished run is there and is not to be resumed, or is another one.
+            InputError: there is an unfinished run and `resume` is false, or its settings differ.
         """
         self.partial = output.with_name(output.name + ".partial")
         self._journal = output.with_name(output.name + ".journal")
@@ -36,8 +37,8 @@ class Journal:
         if not length:
             self._record(settings)
 
-    def append(self, answered: Answered) -> None:
-        """Keep a chunk for good."""
+    def append(self, answered: AnsweredChunk) -> None:
+        """Save a chunk's answers."""
         _write(self._lines, answered.lines)
         self.done["chunks"] += 1
         self.done["rows"] += answered.rows
@@ -50,12 +51,12 @@ class Journal:
         self._records.close()
 
     def remove(self) -> None:
-        """Forget the run: the journal first, since without it the partial file means nothing."""
+        """Remove the journal, then the partial file, which is invalid without a journal."""
         self._journal.unlink(missing_ok=True)
         self.partial.unlink(missing_ok=True)
 
     def _read(self, settings: dict[str, Any], resume: bool) -> int:
-        """Take over what is done; returns the length of the journal's whole lines."""
+        """Read the progress; returns the length of the journal's complete lines in bytes."""
         lines = self._journal.read_bytes().splitlines(keepends=True)
         whole = [line for line in lines if line.endswith(b"\n")]
         if not whole:
@@ -84,8 +85,8 @@ class Journal:
 
 
 def _open_at(path: Path, length: int) -> Any:
-    """A file open for writing after its first `length` bytes, without those that followed."""
-    file = open(path, "ab")  # noqa: SIM115, open until the run ends
+    """Truncate a file to `length` bytes, and open it for appending."""
+    file = open(path, "ab")  # noqa: SIM115, it stays open until the run ends
     file.truncate(length)
     return file
 

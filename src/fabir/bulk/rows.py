@@ -1,4 +1,4 @@
-"""Questions read row by row, in chunks, and the rows that their answers become."""
+"""Reads rows of questions in chunks, and makes rows of their answers."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +10,7 @@ from fabir.data.squad import read_squad
 from fabir.data.tables import Numbered, batched, check_text, read_table, row_id, table_kind
 from fabir.errors import InputError
 
-CHUNK = 1024  # rows that are answered together: another number changes the last digits of scores
+CHUNK = 1024  # rows to answer together; another number changes the last digits of scores
 
 COLUMNS: dict[str, type] = {
     "id": str,
@@ -23,8 +23,8 @@ COLUMNS: dict[str, type] = {
 }
 
 
-class Asked(NamedTuple):
-    """A row: a question about a text."""
+class QuestionRow(NamedTuple):
+    """A row of the input: a question about a text."""
 
     id: str
     question: str
@@ -32,14 +32,14 @@ class Asked(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Rows that follow each other in a file.
+    """Consecutive rows of a file.
 
-    asked: those that can be answered
-    bad: a line for each that cannot: file, row and field
-    share: of the file that is read with them
+    questions: the valid rows
+    bad: one line for each invalid row, with its file, row and field
+    share: share of the file up to the end of this chunk, from 0 to 1
     """
 
-    asked: list[Asked]
+    questions: list[QuestionRow]
     bad: list[str]
     share: float
 
@@ -48,18 +48,18 @@ def read_chunks(path: Path, skip: int = 0, *, strict: bool = False) -> Iterator[
     """The rows of a table, or the questions of a SQuAD file, in chunks that never change.
 
     Args:
-        skip: chunks not to look at
-        strict: end with the first bad row, in a chunk of its own
+        skip: number of chunks to skip
+        strict: whether to stop at the first bad row, which gets its own chunk
 
     Raises:
         InputError: the file cannot be read.
     """
     rows = read_table(path) if table_kind(path) else _questions(path)
-    for some in batched(islice(rows, skip * CHUNK, None), CHUNK):
-        chunk = Chunk([], [], some[-1].share)
-        for row in some:
+    for batch in batched(islice(rows, skip * CHUNK, None), CHUNK):
+        chunk = Chunk([], [], batch[-1].share)
+        for row in batch:
             try:
-                chunk.asked.append(_asked(row))
+                chunk.questions.append(_question(row))
             except InputError as error:
                 bad = f"{path}: row {row.number}, {error}"
                 if strict:
@@ -69,8 +69,8 @@ def read_chunks(path: Path, skip: int = 0, *, strict: bool = False) -> Iterator[
         yield chunk
 
 
-def answer_row(asked: Asked, reading: Reading, threshold: float) -> dict[str, Any]:
-    """The row of `COLUMNS`. Without an answer its text is empty, its place and score are None."""
+def answer_row(asked: QuestionRow, reading: Reading, threshold: float) -> dict[str, Any]:
+    """An output row. Without an answer the text is empty, and offsets and score are None."""
     row: dict[str, Any] = {"id": asked.id, "question": asked.question}
     if given := reading.given(threshold):
         best = given[0]
@@ -87,17 +87,17 @@ def _questions(path: Path) -> Iterator[Numbered]:
         yield Numbered(number, row, "", number / len(data))
 
 
-def _asked(numbered: Numbered) -> Asked:
+def _question(numbered: Numbered) -> QuestionRow:
     if numbered.problem:
         raise InputError(numbered.problem)
     row = numbered.row
-    where = "context" if "context" in row else "passage"
-    for name in ("question", where):
+    context = "context" if "context" in row else "passage"
+    for name in ("question", context):
         if name not in row:
-            missing = "context" if name == where else name
+            missing = "context" if name == context else name
             raise InputError(f'field "{missing}": missing')
-    return Asked(
+    return QuestionRow(
         row_id(numbered),
         check_text(row["question"], "question"),
-        check_text(row[where], where),
+        check_text(row[context], context),
     )

@@ -1,4 +1,4 @@
-"""A bulk run: every row of a file answered into another file, in order."""
+"""A bulk run: answers every row of a file, and writes the answers in the same order."""
 
 import hashlib
 import json
@@ -19,11 +19,11 @@ from fabir.progress import live_line, track
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import FILES
 
-_SHOWN = 100  # bad rows that get a line; more are counted
+_MAX_WARNINGS = 100  # bad rows that are reported one by one; more are only counted
 
 
-class Done(NamedTuple):
-    """What became of the rows."""
+class BulkResult(NamedTuple):
+    """The number of answered rows and of bad rows."""
 
     rows: int
     bad: int
@@ -37,23 +37,23 @@ def answer_rows(
     engine: str = "local",
     resume: bool = False,
     on_bad_row: Literal["error", "skip"] = "error",
-) -> Done:
-    """Answer every row of `source` into `output`, a row each, in order and in little memory.
+) -> BulkResult:
+    """Answer every row of `source`, and write one row each to `output`, in order.
 
-    Until all is done, what is done stands in `OUTPUT.partial`; a run that died goes on from there
-    with `resume`, and ends with the file it would have written undisturbed, byte for byte.
+    The run needs little memory. `OUTPUT.partial` has the answers of an unfinished run. With
+    `resume` such a run continues, and its output is byte for byte that of an uninterrupted run.
 
     Args:
         source: .jsonl or .csv, plain or .gz, or .parquet, with columns `question`, `context` (or
-            `passage`) and, if wanted, `id`; or a SQuAD file
-        output: of one of those kinds; its columns are `fabir.bulk.rows.COLUMNS`
-        reader: a reader's folder or name; the bundled one if not given
+            `passage`) and optionally `id`; or a SQuAD file
+        output: a file of the same kinds of table; its columns are `fabir.bulk.rows.COLUMNS`
+        reader: a reader's folder or name; the bundled reader by default
         engine: "local", or "ray" for a Ray cluster
-        on_bad_row: "error" ends at the first row that cannot be used, "skip" leaves it out
+        on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
 
     Raises:
-        InputError: a file cannot be read or written, a bad row, nothing but bad rows, an
-            unfinished run that is another one.
+        InputError: a file cannot be read or written, a row is bad, all rows are bad, or the
+            unfinished run has other settings.
     """
     source, output = Path(source), Path(output)
     if not table_kind(output):
@@ -64,20 +64,20 @@ def answer_rows(
     folder = find_model(reader)
     journal = Journal(output, _settings(source, folder, output), resume=resume)
     try:
-        with _showing(journal) as show:
+        with _progress(journal) as show:
             strict = on_bad_row == "error"
             for answered in ENGINES[engine](source, folder, journal.done["chunks"], strict):
                 if strict and answered.bad:
                     raise InputError(f"{answered.bad[0]}; correct it, or choose --on-bad-row skip")
-                _complain(answered.bad, journal.done["bad"])
+                _warn(answered.bad, journal.done["bad"])
                 journal.append(answered)
                 show(answered.share)
-        done = Done(journal.done["rows"], journal.done["bad"])
+        done = BulkResult(journal.done["rows"], journal.done["bad"])
         if done.bad and not done.rows:
             raise InputError(f"{source}: none of its {done.bad} rows can be used")
         _finish(journal, output)
     except BaseException:
-        if not journal.done["rows"]:  # there is nothing to go on with
+        if not journal.done["rows"]:  # there is nothing to resume
             journal.remove()
         raise
     finally:
@@ -86,7 +86,7 @@ def answer_rows(
 
 
 def _finish(journal: Journal, output: Path) -> None:
-    """The answers become the file that was asked for; the run is forgotten."""
+    """Convert the answers to the output file, and remove the journal."""
     if output.suffix == ".jsonl":
         os.replace(journal.partial, output)
     else:
@@ -97,7 +97,7 @@ def _finish(journal: Journal, output: Path) -> None:
 
 
 def _settings(source: Path, reader: Path, output: Path) -> dict[str, Any]:
-    """What a run may not change when it resumes."""
+    """The settings that must be the same when a run is resumed."""
     try:
         state = source.stat()
     except OSError as error:
@@ -113,17 +113,17 @@ def _settings(source: Path, reader: Path, output: Path) -> dict[str, Any]:
     }
 
 
-def _complain(bad: list[str], before: int) -> None:
+def _warn(bad: list[str], before: int) -> None:
     for number, line in enumerate(bad, before + 1):
-        if number <= _SHOWN:
+        if number <= _MAX_WARNINGS:
             print(f"skipped: {line}", file=sys.stderr)
-        elif number == _SHOWN + 1:
+        elif number == _MAX_WARNINGS + 1:
             print("skipped: more bad rows, which are only counted", file=sys.stderr)
 
 
 @contextmanager
-def _showing(journal: Journal) -> Iterator[Callable[[float], None]]:
-    """A function that shows rows done, rows a second and the time left, given the share done."""
+def _progress(journal: Journal) -> Iterator[Callable[[float], None]]:
+    """Yield a function that shows rows, rows per second and time left, given the share done."""
     first: tuple[float, int, float] | None = None  # time, rows and share after the first chunk
     with live_line() as live:
 

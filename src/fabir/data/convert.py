@@ -1,4 +1,4 @@
-"""SQuAD data from a table of questions, passages and answers: finds where the answers stand."""
+"""Converts a table of questions, passages and answers to SQuAD data: finds the answer offsets."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from fabir.errors import InputError
 
 @dataclass(slots=True)
 class Converted:
-    """What became of a table.
+    """The result of a conversion.
 
-    notes: a line for each answer that is not found, or not surely where it was meant; for each
-        question left out because none of its answers is found; for each bad row skipped
+    notes: one line for each answer that is missing or ambiguous, for each question left out because
+        none of its answers was found, and for each skipped bad row
     """
 
     data: Dataset
@@ -45,19 +45,19 @@ def convert(
     separator: str = "|",
     on_bad_row: Literal["error", "skip"] = "error",
 ) -> Converted:
-    """SQuAD data of a .csv, .jsonl or .parquet table.
+    """Convert a .csv, .jsonl or .parquet table to SQuAD data.
 
-    Columns: `question`, `passage` (or `context`), `answer` (or `answers`) and, if they are there,
-    `id` and `title`. An answer is a text, several are a list or have `separator` between them, none
-    says that the passage has no answer. A place is looked for in letters as they are, then in upper
-    or lower case; white space may be another. Whole words count before parts of words, then the
-    first place. Rows of one passage become one paragraph, where it is first.
+    Columns: `question`, `passage` (or `context`), `answer` (or `answers`), and optionally `id` and
+    `title`. Several answers are a list, or one text with `separator` between them. An empty cell
+    makes the question unanswerable. An answer is searched with its exact case first, then without
+    case; white space may differ. Whole words have priority over parts of words, then the first
+    place. Rows with the same passage become one paragraph, at the place of the first.
 
     Raises:
-        InputError: the file cannot be read, a bad row, or no row that can be used.
+        InputError: the file cannot be read, a row is bad, or no row can be used.
     """
     if not separator:
-        raise InputError("--separator is empty: name what stands between the answers of a question")
+        raise InputError("--separator is empty: name the text between the answers of a question")
     made = Converted(Dataset((), "1.1"))
     questions: dict[tuple[str, str], list[Question]] = {}
     ids: set[str] = set()
@@ -89,10 +89,10 @@ def convert(
 
 
 def find(answer: str, passage: str) -> tuple[list[int], str]:
-    """Where an answer stands in a passage: the places that are equally good, and its text there.
+    """Find an answer in a passage: all equally good offsets, and the answer as written there.
 
     Raises:
-        LookupError: nowhere.
+        LookupError: the passage does not have the answer.
     """
     pattern = r"\s+".join(map(re.escape, answer.split()))
     for flags in (re.NOFLAG, re.IGNORECASE):
@@ -106,7 +106,7 @@ def find(answer: str, passage: str) -> tuple[list[int], str]:
 def _fields(
     numbered: Numbered, separator: str, ids: set[str]
 ) -> tuple[tuple[str, str], tuple[str, str], list[str]]:
-    """Title and passage, id and question, and the answers' texts."""
+    """The title and passage, the id and question, and the texts of the answers."""
     if numbered.problem:
         raise InputError(numbered.problem)
     row = numbered.row
@@ -133,7 +133,7 @@ def _fields(
 
 
 def _place(made: Converted, text: str, passage: str, where: str) -> Answer | None:
-    """The answer at its first place; what is doubtful about that is noted."""
+    """The answer at its first place. Missing and ambiguous answers get a note."""
     try:
         places, written = find(text, passage)
     except LookupError:

@@ -1,4 +1,4 @@
-"""Unanswerable questions made from answerable ones, for users whose data has none."""
+"""Makes unanswerable questions from answerable ones, for data that has none."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ from fabir.text.tokens import tokenise
 
 
 def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Dataset:
-    """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions to an answerable one.
+    """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions per answerable question.
 
-    A question is asked again of the paragraph of the same article (neighbouring passages of one
-    title) that shares most words with it, rare ones counting more, among those that do not hold
-    any of its answers' texts; of equally good ones the first. Its id gets "-negative" appended.
-    Which questions are taken depends on `seed` alone. Where the articles offer fewer, there are
-    fewer.
+    A negative pairs a question with another paragraph of its article (adjacent passages with one
+    title). The paragraph contains none of the answers' texts. It has the largest overlap of words
+    with the question, weighted by inverse document frequency; the first one wins a tie. The id gets
+    "-negative" appended. Only `seed` determines the choice of questions. There may be fewer
+    negatives if the articles have too few paragraphs.
 
     Raises:
-        InputError: `ratio` is not positive, or no question can be asked elsewhere.
+        InputError: `ratio` is not positive, or no question has a suitable paragraph.
     """
     if not ratio > 0:
         raise InputError(f"the ratio of negatives must be above 0, not {ratio}")
@@ -55,8 +55,8 @@ def _negative(question: Question) -> Question:
 
 
 def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
-    """Each answerable question with the place of the paragraph it is best asked of instead."""
-    places: dict[str, list[int]] = {}  # of the paragraphs that have a word
+    """Yield each answerable question with the index of its best other paragraph."""
+    places: dict[str, list[int]] = {}  # indices of the paragraphs with a word
     for place, passage in enumerate(article):
         for word in _words(passage.text):
             places.setdefault(word, []).append(place)
@@ -70,7 +70,7 @@ def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
             for word in sorted(_words(question.text) & found.keys()):
                 scores[found[word]] += math.log(1 + len(article) / len(found[word]))
             answers = [answer.text.strip().lower() for answer in question.answers]
-            best = np.argsort(-scores.round(9), kind="stable")  # equal ones in order
+            best = np.argsort(-scores.round(9), kind="stable")  # ties stay in order
             for place in best.tolist():
                 if place != home and not any(answer in texts[place] for answer in answers):
                     yield question, place

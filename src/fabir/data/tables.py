@@ -1,6 +1,6 @@
-"""Tables row by row, in little memory: .jsonl and .csv, plain or .gz, and .parquet.
+"""Reads and writes tables row by row: .jsonl and .csv, plain or .gz, and .parquet.
 
-What the columns mean is known elsewhere: to bulk runs, and to what reads data sets.
+The callers define the meaning of the columns.
 """
 
 import csv
@@ -18,9 +18,9 @@ from fabir.errors import InputError
 from fabir.files import check_output, open_text, replacing
 
 KINDS = ".jsonl", ".csv", ".parquet"
-_AT_ONCE = 1024  # rows of a .parquet file that are in memory together
-_GROUP = 16 * 1024  # rows of a group in a .parquet file that is written
-_LONGEST_CELL = 2**31 - 1  # what fits a C long everywhere; csv's own limit is a page of text
+_AT_ONCE = 1024  # rows of a .parquet file to read at a time
+_GROUP = 16 * 1024  # rows per row group of a written .parquet file
+_LONGEST_CELL = 2**31 - 1  # the largest C long on every platform; csv's default is 131,072
 
 Row = dict[str, Any]
 
@@ -28,10 +28,10 @@ Row = dict[str, Any]
 class Numbered(NamedTuple):
     """A row of a file.
 
-    number: from 1; of a .jsonl file the line, of a .csv file not counting the header
-    row: its fields, if nothing is wrong
-    problem: what is wrong with it, or empty
-    share: of the file that is read by now, from 0 to 1
+    number: row number from 1; in a .jsonl file the line, in a .csv file without the header
+    row: the fields; empty if the row is invalid
+    problem: the error in the row, or empty
+    share: share of the file read so far, from 0 to 1
     """
 
     number: int
@@ -41,7 +41,7 @@ class Numbered(NamedTuple):
 
 
 def table_kind(path: str | Path) -> str:
-    """One of `KINDS`, from the end of a file's name; empty if it is none."""
+    """The kind of table, one of `KINDS`, from the file's suffix; empty for other files."""
     name = str(path)
     if name.endswith(".parquet"):
         return ".parquet"
@@ -49,12 +49,13 @@ def table_kind(path: str | Path) -> str:
 
 
 def read_table(path: str | Path) -> Iterator[Numbered]:
-    """The rows of a table. Blank lines are none.
+    """The rows of a table, without blank lines.
 
-    Text that is not UTF-8 comes as lone surrogates (`surrogateescape`), for `check_text` to find.
+    Bytes that are not UTF-8 become lone surrogates (`surrogateescape`), which `check_text` rejects.
 
     Raises:
-        InputError: not such a file, unreadable or damaged; pyarrow is missing for a .parquet file.
+        InputError: the file is not a table, unreadable or damaged, or pyarrow is missing for a
+            .parquet file.
     """
     path = Path(path)
     readers = {".jsonl": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
@@ -67,10 +68,10 @@ def read_table(path: str | Path) -> Iterator[Numbered]:
 
 
 def check_text(value: Any, name: str, *, blank: bool = False) -> str:
-    """The text of the field `name`; may it be blank?
+    """Check that the value of the field `name` is text; `blank` allows blank text.
 
     Raises:
-        InputError: it is no text, blank, or cannot be written as UTF-8.
+        InputError: the value is not text, is blank, or cannot be encoded as UTF-8.
     """
     if type(value) is not str:
         kind = "null" if value is None else type(value).__name__
@@ -86,10 +87,10 @@ def check_text(value: Any, name: str, *, blank: bool = False) -> str:
 
 
 def row_id(numbered: Numbered) -> str:
-    """The field "id", a text or a whole number; the row's number where there is none.
+    """The field "id", or the row's number if the field is missing or empty.
 
     Raises:
-        InputError: it is something else.
+        InputError: the field is neither text nor an integer.
     """
     id = numbered.row.get("id")
     if id is None or id == "":
@@ -98,16 +99,16 @@ def row_id(numbered: Numbered) -> str:
 
 
 def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
-    """Write rows as the kind of table that `path` ends in, complete or not at all.
+    """Write a table atomically; the suffix of `path` gives its kind.
 
     Args:
-        columns: their names in order with `str`, `int` or `float`; any value may be None
+        columns: names of the columns in order, with `str`, `int` or `float`; a value may be None
     """
     with replacing(path) as temporary:
         if table_kind(path) == ".parquet":
             _write_parquet(temporary, rows, columns)
             return
-        with _open_output(temporary, packed=Path(path).suffix == ".gz") as file:
+        with _open_output(temporary, gzipped=Path(path).suffix == ".gz") as file:
             if table_kind(path) == ".csv":
                 writer = csv.DictWriter(file, list(columns))
                 writer.writeheader()
@@ -122,7 +123,7 @@ def json_line(row: Row) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Makes what goes wrong with a file an InputError that names it."""
+    """Turn errors of reading a file into an InputError with its path."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -137,7 +138,7 @@ def _reading(path: Path) -> Iterator[None]:
 def _text(
     path: Path, size: int, newline: str
 ) -> Iterator[tuple[Iterable[str], Callable[[], float]]]:
-    """The lines of a file, and what says how much of it is read."""
+    """Yield the lines of a file, and a function that returns the share read so far."""
     with _reading(path), open_text(path, errors="surrogateescape", newline=newline) as file:
         buffer = cast(Any, file).buffer
         raw = buffer.fileobj if path.suffix == ".gz" else buffer.raw
@@ -197,12 +198,12 @@ def _write_parquet(path: Path, rows: Iterable[Row], columns: dict[str, type]) ->
     types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
     schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
-        for some in batched(rows, _GROUP):
-            writer.write_table(pyarrow.Table.from_pylist(some, schema))
+        for batch in batched(rows, _GROUP):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
 
 
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of `size` items, the last one of fewer."""
+    """Yield lists of `size` items; the last one may be shorter."""
     batch: list[Any] = []
     for item in items:
         batch.append(item)
@@ -214,7 +215,7 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def check_table(path: str | Path) -> None:
-    """Find out before long work whether a table can be written into `path`.
+    """Check before long work that a table can be written to `path`.
 
     Raises:
         InputError: pyarrow is missing for a .parquet file; see `check_output`.
@@ -235,15 +236,15 @@ def _arrow() -> tuple[Any, Any]:
 
 
 @contextmanager
-def _open_output(path: Path, *, packed: bool) -> Iterator[io.TextIOBase]:
-    """A text file for writing; packed without name and date: equal rows make equal files."""
+def _open_output(path: Path, *, gzipped: bool) -> Iterator[io.TextIOBase]:
+    """Open a text file for writing. Gzip gets no name and date, so equal rows give equal files."""
     with open(path, "wb") as raw:
-        if not packed:
+        if not gzipped:
             with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
                 yield file
             return
         with (
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as zipped,
-            io.TextIOWrapper(zipped, encoding="utf-8", newline="") as file,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as stream,
+            io.TextIOWrapper(stream, encoding="utf-8", newline="") as file,
         ):
             yield file

@@ -1,1 +1,1 @@
-"""Answers from a collection: documents, their passages, an index of these, and asking it."""
+"""Answers from a collection: documents, their passages, the index of the passages, and queries."""

@@ -1,4 +1,4 @@
-"""Questions to an index: the best passages are read, and the best answers of all of them kept."""
+"""Answers questions from an index: retrieves passages, reads them and merges their answers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.index import Index, Passage
-from fabir.search.passages import flowing
+from fabir.search.passages import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 
-PASSAGES = 5  # read for a question: more add a tenth of a point of EM on SQuAD and nothing to F1
+PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An answer, and where it stands.
+    """An answer and its place in a document.
 
-    `text` is the document's at its characters `start` to `end`, and
-    `passage[passage_start:passage_end]`; `sentence` is the one around it. `score` is how likely it
-    is right. `page` and `line`, from 1, are where the answer begins, or None where a document has
-    none.
+    text: the document's characters `start` to `end`, equal to `passage[passage_start:passage_end]`
+    score: probability that the answer is right
+    page, line: where the answer begins, counted from 1; None if the document has no pages or lines
+    sentence: the sentence that contains the answer
     """
 
     text: str
@@ -41,10 +41,10 @@ class Asker:
     """Answers questions from an index.
 
     Args:
-        index: where passages are looked for
-        predictor: reads them
-        passages: how many are read for a question
-        least: score below which an answer is not given; the calibration's by default
+        index: the index to retrieve passages from
+        predictor: the predictor that reads the passages
+        passages: number of passages to read per question
+        least: minimum score of an answer; by default that of the predictor's calibration
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Asker:
         self.least = predictor.model.calibration.least if least is None else least
 
     def ask(self, question: str, top_k: int = 5) -> list[Found]:
-        """At most `top_k` answers of different words, best first; none if none is good.
+        """At most `top_k` answers with different texts, best first; none if all score too low.
 
         Raises:
             InputError: a blank question, or `top_k` below 1.
@@ -86,7 +86,7 @@ class Asker:
     def choose(
         self, passages: list[Passage], readings: Iterable[Reading], top_k: int
     ) -> list[Found]:
-        """At most `top_k` answers from what was read in each of the passages."""
+        """At most `top_k` answers, chosen from the readings of the passages."""
         found = zip(passages, readings, strict=True)
         model = self.predictor.model
         ranked = merge(found, model.no_answer_threshold, model.calibration)
@@ -98,9 +98,9 @@ def merge(
     threshold: float = 1.0,
     calibration: Calibration = NEUTRAL,
 ) -> list[tuple[float, Passage, Answer]]:
-    """Scores, passages and answers, best first; of answers with the same words the best.
+    """Scores, passages and answers, best first. Of answers with the same words the best stays.
 
-    A passage's answers count if its reading's `no_answer` is at most `threshold`.
+    A passage's answers count only if its reading's `no_answer` is at most `threshold`.
     """
     readings = list(found)
     highest = max((passage.score for passage, _ in readings), default=0.0)
@@ -136,6 +136,6 @@ def _found(score: float, passage: Passage, answer: Answer) -> Found:
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Half-open offsets of the sentence, or sentences, that `start` to `end` stand in."""
-    around = [span for span in sentences(flowing(text)) if span[0] < end and span[1] > start]
+    """Half-open offsets of the sentences that overlap the characters `start` to `end`."""
+    around = [span for span in sentences(unwrap_lines(text)) if span[0] < end and span[1] > start]
     return min(start, around[0][0]), max(end, around[-1][1])

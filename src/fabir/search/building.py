@@ -1,4 +1,4 @@
-"""Writing a generation of an index: files that changed are read, of the others rows are copied."""
+"""Writes a generation of an index: reads changed files, and copies the rows of unchanged files."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from fabir.progress import live_line
 from fabir.search.documents import Document, Skip, printable, read_documents
 from fabir.search.passages import passages
 from fabir.search.postings import write_postings
-from fabir.search.sources import File, find_files, look, short_names
+from fabir.search.sources import File, find_files, short_names, stat_file
 from fabir.search.storage import DOCUMENT, FORMAT, PASSAGE, Generation, new_generation
 from fabir.search.terms import Terms, stemmer, words
 
@@ -36,8 +36,8 @@ def build(
 ) -> None:
     """Write the index of all documents in `sources`, files and folders.
 
-    Files that `old` has and that did not change since are not read again. `skip` is told in one
-    line of each file and record that cannot be used; what it raises ends the work.
+    Files that are in `old` and have not changed are not read again. `skip` gets one line for each
+    file or record that cannot be used; an exception from `skip` stops the build.
     """
     roots = [Path(os.path.abspath(source)) for source in sources]
     files = find_files(roots, Path(os.path.abspath(folder)), skip)
@@ -51,25 +51,25 @@ def build(
                 show(f"{number} of {len(files)} files, {passages_written:,} passages")
         if not writer.tokens:
             raise InputError(f"no text in {', '.join(map(printable, roots))}")
-        show(f"weighing the words of {writer.passages:,} passages")
+        show(f"computing the BM25 scores of {writer.passages:,} passages")
         writer.finish(roots)
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on stderr once it takes longer than two seconds."""
+    """Yield a function that shows a line on stderr, once two seconds have passed."""
     began = time.monotonic()
     with live_line() as line:
         yield lambda text: line(text) if time.monotonic() - began > 2 else None
 
 
 class Writer:
-    """Texts and terms go into files as they come; rows of documents and passages stay in memory."""
+    """Streams texts and terms to files; keeps the rows of documents and passages in memory."""
 
     def __init__(self, folder: Path, size: int, stemmed: bool, old: Generation | None) -> None:
         self.folder, self.size, self.stemmed, self.old = folder, size, stemmed, old
-        known = [File(**file) for file in old.manifest["files"]] if old else []
-        self._known = {file.path: (file, number) for number, file in enumerate(known)}
+        previous = [File(**file) for file in old.manifest["files"]] if old else []
+        self._previous = {file.path: (file, number) for number, file in enumerate(previous)}
         self._terms = Terms(old.bm25.vocab_dict if old else (), stemmer(stemmed))
         self._files: list[File] = []
         self._rows: tuple[list[np.ndarray], list[np.ndarray]] = [], []
@@ -90,27 +90,27 @@ class Writer:
         return self._tokens.tell() // np.dtype(np.int32).itemsize
 
     def add_file(self, path: Path, skip: Skip) -> Iterator[int]:
-        """Yields the number of passages now and then. None are added of a file that is broken."""
+        """Add a file's documents and yield the number of passages. A broken file adds nothing."""
         marks = self._texts.tell(), self._tokens.tell()
-        known, number = self._known.get(str(path), (None, _NONE))
+        previous, number = self._previous.get(str(path), (None, _NONE))
         try:
-            file = look(path, known)
-            if known and file.digest == known.digest:
-                self._keep(file, *self._copied(number))
+            file = stat_file(path, previous)
+            if previous and file.digest == previous.digest:
+                self._append_rows(file, *self._copy_rows(number))
             else:
                 documents: list[Any] = []
                 found: list[Any] = []
                 for document in read_documents(path, skip):
                     self._add(document, documents, found)
                     yield self.passages + len(found)
-                self._keep(file, np.array(documents, DOCUMENT), np.array(found, PASSAGE))
+                self._append_rows(file, np.array(documents, DOCUMENT), np.array(found, PASSAGE))
         except InputError as error:
             for stream, mark in zip((self._texts, self._tokens), marks, strict=True):
                 stream.truncate(stream.seek(mark))
             skip(str(error))
         yield self.passages
 
-    def _keep(self, file: File, documents: np.ndarray, found: np.ndarray) -> None:
+    def _append_rows(self, file: File, documents: np.ndarray, found: np.ndarray) -> None:
         self._files.append(replace(file, documents=len(documents)))
         for rows, new in zip(self._rows, (documents, found), strict=True):
             rows.append(new)
@@ -118,7 +118,7 @@ class Writer:
         self.passages += len(found)
 
     def _add(self, document: Document, documents: list[Any], found: list[Any]) -> None:
-        """Write a document's texts and terms, and append its row and its passages'."""
+        """Write a document's texts and terms, and append its row and the rows of its passages."""
         parts = [part.encode() for part in (document.part, document.title, document.text)]
         ends = list(accumulate(map(len, parts), initial=self._texts.tell()))
         self._texts.write(b"".join(parts))
@@ -140,9 +140,11 @@ class Writer:
             self._tokens.write(np.array(numbers, np.int32).tobytes())
             at = start
 
-    def _copied(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of a file of the old generation, its texts and terms written; the old terms keep
-        their numbers until `finish`."""
+    def _copy_rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Copy an unchanged file's texts and terms; returns its rows of documents and passages.
+
+        The terms keep the numbers of the old generation until `finish`.
+        """
         old = self.old
         assert old is not None
         begin, end = old.file_documents[number : number + 2]
@@ -165,7 +167,7 @@ class Writer:
         return documents, found
 
     def finish(self, roots: list[Path]) -> None:
-        """Write all that depends on the whole collection."""
+        """Write everything that depends on the whole collection."""
         self._texts.flush()
         self._tokens.flush()
         documents, found = (np.concatenate(rows) for rows in self._rows)
@@ -183,5 +185,5 @@ class Writer:
             "names": short_names(self._files),
             "files": [asdict(file) for file in self._files],
         }
-        # Escaped: a file's name may have bytes that are not UTF-8.
+        # ASCII only: a file name may have bytes that are not UTF-8.
         (self.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")

@@ -1,6 +1,6 @@
-"""Files read as documents: their text and what leads back from it to the file. No passages here.
+"""Reads files as documents: their text, and the pages and lines that it comes from.
 
-Files are not trusted: what is broken, or would become far larger than it is, is an InputError.
+Files are not trusted. A broken file or a decompression bomb raises an InputError.
 """
 
 import logging
@@ -15,23 +15,23 @@ from fabir.errors import InputError
 from fabir.search.markup import read_markup
 from fabir.search.records import read_csv, read_jsonl, read_parquet, text_of, title_of
 
-MOST_BYTES = 64 << 20  # of a file that is read at once, and of what is packed in it
-MOST_PACKED = 256 << 20  # with the pictures
+MAX_BYTES = 64 << 20  # of a file that is read at once, and of the markup in an archive
+MAX_UNPACKED = 256 << 20  # of all of an archive, pictures included
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*\S)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _COMPATIBILITY = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 
-Skip = Callable[[str], None]  # is told of a record that was left out
+Skip = Callable[[str], None]  # gets the reason why a record is skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, and where it comes from.
+    """A text and its source.
 
-    part: of the file, where a file holds several: a record's id or number
-    pages: character offsets where its pages begin; empty where there are none
-    line: of the file, on which the text begins; None where lines say nothing
-    lines_run_on: whether the text's own lines are the file's
+    part: id or number of the record, if the file has several
+    pages: character offsets at which the pages begin; empty if there are no pages
+    line: line of the file on which the text begins; None if the format has no lines
+    lines_run_on: whether the lines of the text are lines of the file
     """
 
     text: str
@@ -43,7 +43,7 @@ class Document:
 
 
 def read_documents(path: Path, skip: Skip) -> Iterator[Document]:
-    """The documents of one file: a record each of .jsonl, .csv and .parquet, else one.
+    """The documents of one file: one per record of a .jsonl, .csv or .parquet file, else one.
 
     Raises:
         InputError: the file is broken, too large or of an unknown kind, or an optional dependency
@@ -62,7 +62,7 @@ def read_documents(path: Path, skip: Skip) -> Iterator[Document]:
             f"{printable(path)}: {path.suffix} files need {error.name}: "
             "pip install 'fabir[documents]'"
         ) from error
-    except Exception as error:  # readers of others' formats raise whatever they like
+    except Exception as error:  # parsers of other packages raise any exception
         reason = printable(f"{type(error).__name__}: {error}")[:200]
         raise InputError(f"{printable(path)} cannot be read: {reason}") from error
     if problems.count:
@@ -71,7 +71,7 @@ def read_documents(path: Path, skip: Skip) -> Iterator[Document]:
 
 
 class _Problems:
-    """Counts what is left out of a file; remembers the first."""
+    """Counts the skipped records of a file, and keeps the first reason."""
 
     def __init__(self) -> None:
         self.count, self.first = 0, ""
@@ -82,9 +82,9 @@ class _Problems:
 
 
 def printable(text: str | Path) -> str:
-    """Without what a terminal would obey: control characters, and bytes that are no text."""
-    known = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", known)
+    """Replace control characters, which a terminal would interpret, and bytes that are not text."""
+    decoded = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", decoded)
 
 
 def check_kind(path: Path) -> None:
@@ -112,10 +112,10 @@ def _decoded(path: Path) -> str:
     """A file's text, without a byte order mark.
 
     Raises:
-        InputError: too large, not UTF-8, or not text at all.
+        InputError: the file is too large, not UTF-8 or not text.
     """
-    if path.stat().st_size > MOST_BYTES:
-        raise InputError(f"larger than {MOST_BYTES >> 20} MiB: split it")
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError(f"larger than {MAX_BYTES >> 20} MiB: split it")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -130,7 +130,7 @@ def _decoded(path: Path) -> str:
 def _read_pdf(path: Path, skip: Skip) -> Iterator[Document]:
     import pypdf
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # says on stderr what it repairs
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports repairs on stderr
     texts, pages, length = [], [], 0
     with open(path, "rb") as file:
         reader = pypdf.PdfReader(file)
@@ -139,8 +139,8 @@ def _read_pdf(path: Path, skip: Skip) -> Iterator[Document]:
             pages.append(length)
             texts.append(text)
             length += len(text)
-            if length > MOST_BYTES:
-                raise InputError(f"more than {MOST_BYTES >> 20} million characters: split it")
+            if length > MAX_BYTES:
+                raise InputError(f"more than {MAX_BYTES >> 20} million characters: split it")
         title = title_of(reader.metadata.title if reader.metadata else None)
     yield Document("".join(texts), _as_title(title or path.stem), pages=tuple(pages))
 
@@ -150,19 +150,19 @@ def _read_docx(path: Path, skip: Skip) -> Iterator[Document]:
     from docx.oxml.ns import qn
     from docx.text.paragraph import Paragraph
 
-    with zipfile.ZipFile(path) as archive:  # reads no more of a member than it declares
+    with zipfile.ZipFile(path) as archive:  # never reads more of a member than its declared size
         sizes = {member.filename: member.file_size for member in archive.infolist()}
     markup = sum(size for name, size in sizes.items() if name.endswith((".xml", ".rels")))
-    if markup > MOST_BYTES or sum(sizes.values()) > MOST_PACKED:
-        raise InputError(f"larger than {MOST_BYTES >> 20} MiB when unpacked")
+    if markup > MAX_BYTES or sum(sizes.values()) > MAX_UNPACKED:
+        raise InputError(f"larger than {MAX_BYTES >> 20} MiB when unpacked")
     document = docx.Document(str(path))
     body: Any = document.element.body
-    # What newer programs show otherwise, such as a box of text, stands there twice.
-    again = f"{{{_COMPATIBILITY}}}Fallback"
+    # Newer features, such as text boxes, are stored twice: the fallback repeats the text.
+    fallback = f"{{{_COMPATIBILITY}}}Fallback"
     paragraphs = (
         Paragraph(each, document).text
         for each in body.iter(qn("w:p"))
-        if next(each.iterancestors(again), None) is None
+        if next(each.iterancestors(fallback), None) is None
     )
     text = "\n\n".join(text_of(paragraph) for paragraph in paragraphs)
     yield Document(text, _as_title(document.core_properties.title or path.stem))

@@ -1,4 +1,4 @@
-"""An index over the passages of documents: built, opened, updated and searched."""
+"""An index over the passages of documents: building, opening, updating and searching it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ SIZE = 1000  # characters of a passage
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document, which has `text` at its characters `start` to `end`.
+    """A passage: the characters `start` to `end` of a document.
 
-    document: the file, from the folder that all indexed files share; for one of a file's records
-        with "#" and its id or number
-    page: of a PDF, from 1
-    line: of the file on which the passage begins, from 1; for text and records
+    document: path of the file, relative to the common folder of all indexed files; a record adds
+        "#" and its id or number
+    page: page of a PDF, from 1
+    line: line of the file on which the passage begins, from 1; only for text and records
     lines_run_on: whether lines of the text are lines of the file
-    score: compares passages found by one question, and roughly those of several
+    score: retrieval score; comparable within a question, roughly comparable between questions
     """
 
     text: str
@@ -39,9 +39,9 @@ class Passage:
 
 
 class Index:
-    """Passages in a folder. They stay on the disk, mapped into memory; opening reads their words.
+    """An index in a folder. Passages stay on disk, memory-mapped; opening reads the vocabulary.
 
-    Several threads and processes may search an index; one may update it meanwhile.
+    Several threads and processes may search an index while one process updates it.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -50,10 +50,10 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Index":
-        """The index in `folder` as it is now; later updates do not change what was opened.
+        """Open the index in `folder`. Later updates do not change the opened index.
 
         Raises:
-            InputError: there is none, it is damaged, or PyStemmer is missing.
+            InputError: there is no index, the index is damaged, or PyStemmer is missing.
         """
         return cls(folder)
 
@@ -66,19 +66,20 @@ class Index:
         size: int = SIZE,
         skip: Callable[[str], None] | None = None,
     ) -> "Index":
-        """Index documents, files and folders, into `folder`, in place of the index there.
+        """Index files and folders into `folder`, and replace the index there.
 
         Args:
-            size: characters of a passage, roughly
-            skip: is told in a line of each file and record that cannot be used; without it the
-                first one is an error
+            size: approximate length of a passage in characters
+            skip: gets one line for each file or record that cannot be used; without it the first
+                such file or record is an error
 
         Raises:
-            InputError: nothing to index, something in the way, or something to skip.
+            InputError: there is no text to index, `folder` cannot be used, or a file or record
+                cannot be used and there is no `skip`.
         """
         if size < 1:
             raise InputError(f"a passage has at least 1 character, not {size}")
-        build(Path(folder), sources, size=size, stemmed=can_stem(), skip=skip or _refuse)
+        build(Path(folder), sources, size=size, stemmed=can_stem(), skip=skip or _reject)
         return cls(folder)
 
     def update(
@@ -87,20 +88,20 @@ class Index:
         *,
         skip: Callable[[str], None] | None = None,
     ) -> None:
-        """Read what is new or has changed, forget what is gone; the index is then the new one.
+        """Read new and changed files, remove deleted files, and open the updated index.
 
         Args:
-            sources: in place of those that the index was made of
+            sources: files and folders to index; by default those of the last build
             skip: as for `build`
         """
         old = open_generation(self.folder)
-        known = old.manifest
+        manifest = old.manifest
         build(
             self.folder,
-            known["sources"] if sources is None else sources,
-            size=known["size"],
-            stemmed=known["stemmed"],
-            skip=skip or _refuse,
+            manifest["sources"] if sources is None else sources,
+            size=manifest["size"],
+            stemmed=manifest["stemmed"],
+            skip=skip or _reject,
             old=old,
         )
         self._reopen()
@@ -119,7 +120,7 @@ class Index:
         return len(self._generation.documents)
 
     def search(self, question: str, k: int = 10) -> list[Passage]:
-        """At most `k` passages that share a telling word with the question, best first."""
+        """At most `k` passages that share a content word with the question, best first."""
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}")
         ranking = self._ranker.rank(question, k)
@@ -145,5 +146,5 @@ class Index:
         )
 
 
-def _refuse(reason: str) -> None:
+def _reject(reason: str) -> None:
     raise InputError(reason)

@@ -1,9 +1,9 @@
-"""The text of an HTML page: what a browser shows as text, a paragraph a block. No scripts."""
+"""The visible text of an HTML page, one paragraph per block element, without scripts."""
 
 import html
 import re
 
-# Every alternative runs to its end or the page's: the time is linear, whatever the page.
+# Every alternative matches up to its end or to the end of the page, so the time is linear.
 _MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)"
     r"|<(?P<raw>script|style|template|noscript|svg|iframe|object|title)\b.*?(?:</(?P=raw)[^>]*>|\Z)"
@@ -15,7 +15,7 @@ _TITLE = re.compile(r"<title[^>]*>(.*?)(?:</title|\Z)", re.DOTALL | re.IGNORECAS
 _INLINE = """a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q
     rp rt ruby s samp small span strike strong sub sup time tt u var wbr"""
 _INLINE_TAGS = frozenset(_INLINE.split())
-_LINE, _BLOCK = "\f", "\f\f"  # no page has form feeds once they are taken out
+_LINE, _BLOCK = "\f", "\f\f"  # form feeds mark breaks; those of the page are removed first
 
 
 def read_markup(page: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Which passages have which term how often: bm25s over the terms of the passages in order."""
+"""The inverted index: bm25s over the terms of the passages, in their order."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from bm25s import BM25
 
 K1, B = 0.9, 0.4
-_BLOCK = 4_000_000  # terms that are renumbered at once
+_BLOCK = 4_000_000  # terms to renumber at once
 
 
 class _Passages(Sequence[list[int]]):
-    """The terms of each passage, read when they are asked for."""
+    """The terms of each passage, read on access."""
 
     def __init__(self, tokens: np.ndarray, firsts: np.ndarray) -> None:
         self._tokens, self._edges = tokens, np.append(firsts, len(tokens))
@@ -32,12 +32,12 @@ class _Passages(Sequence[list[int]]):
 
 
 def write_postings(folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: list[str]) -> None:
-    """Write `tokens.npy`, renumbered without the stems that no passage has, and bm25s's files.
+    """Write `tokens.npy` and the files of bm25s. Stems that no passage has lose their numbers.
 
     Args:
         tokens: numbers of terms, passage after passage
-        firsts: where each passage's begin
-        stems: what the numbers stand for
+        firsts: index in `tokens` at which each passage begins
+        stems: the stem of each number
 
     Raises:
         InputError: bm25s is missing.
@@ -59,7 +59,7 @@ def write_postings(folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: 
 
 
 def read_postings(folder: Path) -> "BM25":
-    """What `write_postings` wrote, mapped into memory but for its vocabulary.
+    """Open the files of `write_postings`, memory-mapped except for the vocabulary.
 
     Raises:
         InputError: bm25s is missing.

@@ -1,13 +1,13 @@
-"""Which passages a question is about: BM25 over all of them, then a closer look at the best.
+"""Passage ranking: BM25 over all passages, then reranking of the best.
 
-With the telling terms t of a question, their inverse document frequencies idf, and a passage p:
+Let t be the content words of a question (its words without stop words), idf their inverse document
+frequencies, and p a passage:
 
     BM25(p) = sum idf(t) * count(t, p) / (count(t, p) + k1 * (1 - b + b * |p| / mean |p|))
 
-bm25s computes it. The closer look adds what BM25 cannot see: how much of the question stands within
-a few words of the passage, which neighbours in the question are neighbours there, and what the
-title says. All are divided by what they could be at most, so that scores of different questions
-compare.
+bm25s computes this score. The reranker adds features that BM25 lacks: the proximity of the
+question's words in the passage, common bigrams, and words in the title. Each feature is divided by
+its maximum, so that the scores of different questions are comparable.
 """
 
 from itertools import pairwise
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fabir.search.storage import Generation
-from fabir.search.terms import stemmer, telling, words
+from fabir.search.terms import content_words, stemmer, words
 
-CLOSER = 100  # passages that are looked at closely
-NEAR = 20, 50  # terms that count as near each other
-# For BM25, nearness twice, neighbours, the title: those that make the right passage likeliest, by a
-# softmax over the passages looked at, for questions of SQuAD's training set.
+CANDIDATES = 100  # passages to rerank
+WINDOWS = 20, 50  # lengths in terms for the proximity features
+# Weights of BM25, of the two proximities, of bigrams and of the title. They maximise the likelihood
+# of the right passage on SQuAD's training questions, under a softmax over the candidates.
 WEIGHTS = np.array([11.6, 3.8, 6.0, 6.4, 3.7], np.float32)
 
 
@@ -32,9 +32,13 @@ class Ranking(NamedTuple):
     scores: np.ndarray
 
 
-class Asked(NamedTuple):
-    """A question: distinct terms that occur in the collection, what each says about it (0 for those
-    that say nothing), and which follow each other, as pairs of numbers of `terms`."""
+class Query(NamedTuple):
+    """A question as terms.
+
+    terms: distinct terms that occur in the collection
+    weights: inverse document frequency of each term; 0 for a stop word
+    pairs: bigrams of the question, as pairs of indices into `terms`
+    """
 
     terms: list[int]
     weights: np.ndarray
@@ -42,8 +46,13 @@ class Asked(NamedTuple):
 
 
 class _Hits(NamedTuple):
-    """Where a question's terms stand: the candidate, the term's number in the question, the place
-    among the terms of all candidates, and whether it is in a title; ascending."""
+    """Occurrences of a question's terms in the candidates, in ascending order of place.
+
+    passage: index of the candidate
+    term: index of the term in the question
+    place: position among the terms of all candidates
+    titled: whether the occurrence is in a title
+    """
 
     passage: np.ndarray
     term: np.ndarray
@@ -63,49 +72,50 @@ class Ranker:
         self._idf = np.log1p(share).astype(np.float32)
 
     def rank(self, question: str, k: int) -> Ranking:
-        """At most `k` passages that share a telling word with the question."""
-        asked = self.understand(question)
-        bm25 = self.bm25(asked)
-        best = _best(bm25, max(k, CLOSER))
+        """At most `k` passages that share a content word with the question."""
+        query = self.parse(question)
+        bm25 = self.bm25(query)
+        best = _best(bm25, max(k, CANDIDATES))
         if not len(best):
             return Ranking(best, bm25[best])
-        scores = (WEIGHTS[:, None] * self.features(asked, best, bm25[best])).sum(axis=0)
+        scores = (WEIGHTS[:, None] * self.features(query, best, bm25[best])).sum(axis=0)
         order = np.argsort(-scores, kind="stable")[:k]
         return Ranking(best[order], scores[order])
 
-    def understand(self, question: str) -> Asked:
-        asked = words(question)
-        numbers = [self._number(word) for word in asked]
+    def parse(self, question: str) -> Query:
+        """Map a question to the collection's terms."""
+        query = words(question)
+        numbers = [self._number(word) for word in query]
         terms = [number for number in dict.fromkeys(numbers) if number >= 0]
-        tell = {self._number(word) for word in telling(asked)}
-        weights = np.array([self._idf[term] * (term in tell) for term in terms], np.float32)
+        content = {self._number(word) for word in content_words(query)}
+        weights = np.array([self._idf[term] * (term in content) for term in terms], np.float32)
         at = {term: number for number, term in enumerate(terms)}
         pairs = [(at[a], at[b]) for a, b in pairwise(numbers) if a >= 0 <= b]
-        return Asked(terms, weights, list(dict.fromkeys(pairs)))
+        return Query(terms, weights, list(dict.fromkeys(pairs)))
 
     def _number(self, word: str) -> int:
         return self._generation.bm25.vocab_dict.get(self._stem(word), -1)
 
-    def bm25(self, asked: Asked) -> np.ndarray:
-        """Every passage's score."""
-        tell = [term for term, weight in zip(asked.terms, asked.weights, strict=True) if weight]
-        return self._generation.bm25.get_scores_from_ids(tell)
+    def bm25(self, query: Query) -> np.ndarray:
+        """The BM25 score of every passage. Shape: [passage]"""
+        content = [term for term, weight in zip(query.terms, query.weights, strict=True) if weight]
+        return self._generation.bm25.get_scores_from_ids(content)
 
-    def features(self, asked: Asked, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
-        """What `WEIGHTS` are for, each from 0 to 1. Shape: [feature, passage]
+    def features(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
+        """The features in the order of `WEIGHTS`, each from 0 to 1. Shape: [feature, passage]
 
         Args:
-            passages: numbers of passages that have a telling term
-            bm25: their scores
+            passages: numbers of passages that have a content word of the question
+            bm25: BM25 scores of these passages
         """
-        hits = self._hits(asked.terms, passages)
-        shape = len(passages), len(asked.terms)
-        total = asked.weights.sum()
-        near = [_near(hits, asked.weights, distance, shape) / total for distance in NEAR]
+        hits = self._hits(query.terms, passages)
+        shape = len(passages), len(query.terms)
+        total = query.weights.sum()
+        near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
         titled = np.zeros(shape, np.float32)
         titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
-        in_title = (titled * asked.weights).sum(axis=1) / total
-        return np.stack([bm25 / total, *near, _neighbours(hits, asked, shape), in_title])
+        in_title = (titled * query.weights).sum(axis=1) / total
+        return np.stack([bm25 / total, *near, _bigrams(hits, query, shape), in_title])
 
     def _hits(self, terms: list[int], passages: np.ndarray) -> _Hits:
         of = self._generation
@@ -126,7 +136,7 @@ class Ranker:
 
 
 def _best(scores: np.ndarray, k: int) -> np.ndarray:
-    """Numbers of the `k` highest scores above 0, highest first; equal ones in order."""
+    """Numbers of the `k` highest scores above 0, highest first; ties stay in order."""
     if k < len(scores):
         best = np.sort(np.argpartition(-scores, k - 1)[:k])
     else:
@@ -135,9 +145,11 @@ def _best(scores: np.ndarray, k: int) -> np.ndarray:
     return best[np.argsort(-scores[best], kind="stable")]
 
 
-def _near(hits: _Hits, weights: np.ndarray, distance: int, shape: tuple[int, int]) -> np.ndarray:
-    """The most that the terms within `distance` of each other weigh. Shape: [passage]"""
-    last = np.full((shape[1], len(hits.place)), -1)  # place of each term's last hit, up to each hit
+def _proximity(
+    hits: _Hits, weights: np.ndarray, distance: int, shape: tuple[int, int]
+) -> np.ndarray:
+    """The largest weight of terms within a window of `distance` terms. Shape: [passage]"""
+    last = np.full((shape[1], len(hits.place)), -1)  # each term's last place, at each hit
     last[hits.term, np.arange(len(hits.place))] = hits.place
     last = np.maximum.accumulate(last, axis=1)
     begins = np.searchsorted(hits.passage, np.arange(shape[0]))
@@ -145,10 +157,10 @@ def _near(hits: _Hits, weights: np.ndarray, distance: int, shape: tuple[int, int
     return np.maximum.reduceat((weights[:, None] * (last > first)).sum(axis=0), begins)
 
 
-def _neighbours(hits: _Hits, asked: Asked, shape: tuple[int, int]) -> np.ndarray:
-    """The share of the question's neighbours that are the passage's. Shape: [passage]"""
-    pairs = np.array(asked.pairs, np.int64).reshape(-1, 2)
-    weights = asked.weights[pairs].sum(axis=1)
+def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
+    """The weighted share of the question's bigrams that the passage has. Shape: [passage]"""
+    pairs = np.array(query.pairs, np.int64).reshape(-1, 2)
+    weights = query.weights[pairs].sum(axis=1)
     if not weights.sum():
         return np.zeros(shape[0], np.float32)
     number = np.full((shape[1], shape[1]), -1)

@@ -1,4 +1,4 @@
-"""Records of .jsonl, .csv and .parquet files: each has a text, maybe a title and an id."""
+"""Records of .jsonl, .csv and .parquet files: each has a text, and optionally a title and an id."""
 
 import csv
 import io
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from fabir.errors import InputError
 
-LONGEST = 16 << 20  # characters of a line
+MAX_LINE = 16 << 20  # characters of a line
 _TEXT = "text", "content", "contents", "body"
-_ROWS = 64  # of a Parquet file at a time
+_ROWS = 64  # rows of a Parquet file to read at a time
 
 Skip = Callable[[str], None]
 
 
 class Record(NamedTuple):
-    """A text, its title, its name within the file, and its line there."""
+    """A text, its title, and its name and line in the file."""
 
     text: str
     title: str
@@ -27,7 +27,7 @@ class Record(NamedTuple):
 
 
 def read_jsonl(path: Path, skip: Skip) -> Iterator[Record]:
-    """An object a line. A line that is none is left out."""
+    """One JSON object per line. Other lines are skipped."""
     with open(path, encoding="utf-8-sig", newline="\n") as file:
         for number, line in enumerate(_lines(file), 1):
             try:
@@ -41,8 +41,8 @@ def read_jsonl(path: Path, skip: Skip) -> Iterator[Record]:
 
 
 def read_csv(path: Path, skip: Skip) -> Iterator[Record]:
-    """A row a record, named by the first line, between commas, semicolons or tabs."""
-    csv.field_size_limit(LONGEST)
+    """One record per row. Line 1 names the columns; commas, semicolons or tabs separate them."""
+    csv.field_size_limit(MAX_LINE)
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = _lines(file)
         head = next(lines, "")
@@ -59,7 +59,7 @@ def read_csv(path: Path, skip: Skip) -> Iterator[Record]:
 
 
 def read_parquet(path: Path, skip: Skip) -> Iterator[Record]:
-    """A row a record; only columns of text and one called id are read."""
+    """One record per row. Only text columns and the column `id` are read."""
     import pyarrow.parquet
     import pyarrow.types as types
 
@@ -78,14 +78,14 @@ def read_parquet(path: Path, skip: Skip) -> Iterator[Record]:
 
 
 def _lines(file: io.TextIOBase) -> Iterator[str]:
-    while line := file.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise InputError(f"a line has more than {LONGEST >> 20} million characters")
+    while line := file.readline(MAX_LINE):
+        if len(line) == MAX_LINE:
+            raise InputError(f"a line has more than {MAX_LINE >> 20} million characters")
         yield line
 
 
 def _record(record: Mapping[str, Any], number: int, line: int | None = None) -> Record:
-    """The text is the field that is called so; else all that is text, a line each."""
+    """A record's text is its text field, or else all its strings, one per line."""
     cells = {name: value for name, value in record.items() if isinstance(value, str)}
     text = next((cells[name] for name in _TEXT if cells.get(name, "").strip()), None)
     if text is None:
@@ -97,7 +97,7 @@ def _record(record: Mapping[str, Any], number: int, line: int | None = None) -> 
 
 
 def text_of(text: str) -> str:
-    """The same length, with half characters, which no file can hold, replaced."""
+    """Replace lone surrogates, which UTF-8 cannot encode. The length stays the same."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Found answers as a person or a program reads them on a terminal."""
+"""Prints found answers, for people or for programs."""
 
 import json
 import sys
@@ -9,12 +9,12 @@ from fabir.search.documents import printable
 
 
 def show_json(question: str, found: list[Found]) -> None:
-    """One JSON object on stdout: the question, and the answers with all that is known of them."""
+    """Print one JSON object: the question and its answers, with all fields of `Found`."""
     print(json.dumps({"question": question, "answers": [asdict(answer) for answer in found]}))
 
 
 def show_text(question: str, found: list[Found]) -> None:
-    """A line an answer: text, document, and page or line; on a terminal also its sentence."""
+    """Print one line per answer: its text and place. On a terminal, print its sentence too."""
     if not _on_terminal():
         for answer in found:
             print(f"{_plain(answer.text)}\t{place(answer)}")
@@ -35,7 +35,7 @@ def show_text(question: str, found: list[Found]) -> None:
 
 
 def place(answer: Found) -> str:
-    """Where an answer stands, for people."""
+    """The place of an answer, for people."""
     if answer.page is not None:
         return f"{answer.document}, page {answer.page}"
     return answer.document if answer.line is None else f"{answer.document}, line {answer.line}"
@@ -46,7 +46,7 @@ def _plain(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """On one line, with the spaces at its ends."""
+    """The text on one line, without stripping spaces at its ends."""
     return printable("".join(" " if character.isspace() else character for character in text))
 
 

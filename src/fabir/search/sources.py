@@ -1,4 +1,4 @@
-"""The files that an index is made of: found, and compared with how they were."""
+"""The source files of an index: finding them, and detecting changes."""
 
 import hashlib
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 from fabir.errors import InputError
 from fabir.search.documents import Skip, check_kind, is_document, printable
 
-_SETTLED = 2 * 10**9  # nanoseconds after which a file that is changed surely has another time
+_SETTLED = 2 * 10**9  # nanoseconds; a later change certainly gives another modification time
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it was read. `changed` is in nanoseconds; -1 if too recent to be relied on."""
+    """A file's state. `changed` is its modification time in nanoseconds; -1 if it is too recent."""
 
     path: str
     size: int
@@ -26,12 +26,12 @@ class File:
 
 
 def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> list[Path]:
-    """The documents at and below `roots`, each once, sorted.
+    """The documents at and below `roots`, without duplicates, sorted.
 
-    Of folders hidden files, links and files of other kinds are left out.
+    Hidden files, links and files of other kinds in folders are left out.
 
     Raises:
-        InputError: a root is missing, or a file of an unknown kind.
+        InputError: a root is missing, or is a file of an unknown kind.
     """
     found: set[Path] = set()
     for root in roots:
@@ -46,10 +46,10 @@ def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> list[Path]:
 
 
 def _walk(root: Path, leave_out: Path, skip: Skip) -> Iterator[Path]:
-    def complain(error: OSError) -> None:
+    def warn(error: OSError) -> None:
         skip(f"cannot read {printable(error.filename)}: {error.strerror}")
 
-    for folder, folders, names in os.walk(root, onerror=complain):
+    for folder, folders, names in os.walk(root, onerror=warn):
         here = Path(folder)
         folders[:] = [name for name in folders if name[0] != "." and here / name != leave_out]
         for path in (here / name for name in names if name[0] != "."):
@@ -57,28 +57,28 @@ def _walk(root: Path, leave_out: Path, skip: Skip) -> Iterator[Path]:
                 yield path
 
 
-def look(path: Path, known: File | None) -> File:
-    """The file as it is now; it is read only if size or time differ from `known`.
+def stat_file(path: Path, previous: File | None) -> File:
+    """The current state of a file. Its content is read only if size or time differ from `previous`.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     try:
         now = path.stat()
-        if known and (now.st_size, now.st_mtime_ns) == (known.size, known.changed):
-            return known
+        if previous and (now.st_size, now.st_mtime_ns) == (previous.size, previous.changed):
+            return previous
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
     except OSError as error:
         raise InputError(f"cannot read {printable(path)}: {error.strerror or error}") from error
     settled = time.time_ns() - now.st_mtime_ns > _SETTLED
     changed = now.st_mtime_ns if settled else -1
-    if known and digest == known.digest:
-        return replace(known, size=now.st_size, changed=changed)
+    if previous and digest == previous.digest:
+        return replace(previous, size=now.st_size, changed=changed)
     return File(str(path), now.st_size, changed, digest)
 
 
 def short_names(files: list[File]) -> list[str]:
-    """Paths relative to the folder that all files share."""
+    """Paths relative to the common folder of all files."""
     base = os.path.commonpath([os.path.dirname(file.path) for file in files])
     return [Path(os.path.relpath(file.path, base)).as_posix() for file in files]

@@ -1,7 +1,7 @@
-"""An index on disk: generations, each a folder that is never changed, and a file that names one.
+"""An index on disk: immutable generations, each a folder, and a file that names the current one.
 
-A new generation is complete and on the disk before it is named, so that whoever opens the index
-finds the old one or the new one, whenever the process that writes it is killed.
+A new generation is complete and on disk before the file names it. An opened index is therefore the
+old generation or the new one, even if the writing process is killed at any moment.
 """
 
 import json
@@ -27,9 +27,9 @@ DOCUMENT = np.dtype(
         ("file", np.int32),
         ("line", np.int32),  # -1: none
         ("lines_run_on", np.bool_),
-        ("title_terms", np.int32),  # with which the terms of its passages begin
-        ("passage", np.int64),  # its first
-        ("part", np.int64),  # where in texts.utf8 each begins
+        ("title_terms", np.int32),  # number of title terms, which precede each passage's own terms
+        ("passage", np.int64),  # number of its first passage
+        ("part", np.int64),  # byte offsets in texts.utf8 at which each begins
         ("title", np.int64),
         ("text", np.int64),
         ("end", np.int64),
@@ -44,13 +44,13 @@ PASSAGE = np.dtype(
         ("end", np.int64),
         ("first", np.int64),  # bytes of texts.utf8
         ("last", np.int64),
-        ("token", np.int64),  # its first
+        ("token", np.int64),  # number of its first term
     ]
 )
 
 
 class Generation:
-    """One state of an index, mapped into memory."""
+    """One state of an index, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
@@ -66,17 +66,17 @@ class Generation:
 
     @cached_property
     def passage_tokens(self) -> np.ndarray:
-        """Where each passage's terms begin, and where the last one's end."""
+        """Offset of each passage's first term, and the end of the last passage's terms."""
         return np.append(self.passages["token"], len(self.tokens))
 
     @cached_property
     def document_passages(self) -> np.ndarray:
-        """Where each document's passages begin, and where the last one's end."""
+        """Offset of each document's first passage, and the end of the last document's passages."""
         return np.append(self.documents["passage"], len(self.passages))
 
     @cached_property
     def file_documents(self) -> np.ndarray:
-        """Where each file's documents begin, and where the last one's end."""
+        """Offset of each file's first document, and the end of the last file's documents."""
         counts = [file["documents"] for file in self.manifest["files"]]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -85,13 +85,13 @@ class Generation:
 
 
 def open_generation(folder: Path) -> Generation:
-    """The newest complete one.
+    """Open the newest complete generation.
 
     Raises:
         InputError: there is no index in the folder, or it cannot be read.
     """
     reason = "none is complete"
-    for _ in range(5):  # another process may replace it between the two steps
+    for _ in range(5):  # another process may replace the generation between the two steps
         try:
             name = (folder / _POINTER).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
@@ -111,11 +111,11 @@ def is_index(folder: Path) -> bool:
 
 @contextmanager
 def new_generation(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder; on success it is the index's newest generation and its only one.
+    """Yield an empty folder. On success it becomes the index's only generation.
 
     Raises:
-        InputError: the folder cannot be written, has something else in it, or another process is
-            writing the index.
+        InputError: the folder cannot be written, has other files, or another process is writing
+            the index.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"cannot write {folder}: it is a file")
@@ -123,8 +123,8 @@ def new_generation(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder} is no index and not empty: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / _LOCK) as ours:
-            if not ours:
+        with locked(folder / _LOCK) as acquired:
+            if not acquired:
                 raise InputError(f"another process is writing the index {folder}")
             _remove_old(folder)
             numbers = [int(path.name.removeprefix(_GENERATION)) for path in _generations(folder)]
@@ -152,7 +152,7 @@ def _generations(folder: Path) -> list[Path]:
 
 
 def _remove_old(folder: Path) -> None:
-    """Whatever is not the newest generation: older ones, and what killed processes left."""
+    """Remove older generations, and the remains of killed processes."""
     remove_partial(folder)
     named = (folder / _POINTER).read_text("utf-8").strip() if is_index(folder) else ""
     for path in _generations(folder):

@@ -1,4 +1,4 @@
-"""What words are searched as: without case, accents and endings, so that "drops" finds "Drop"."""
+"""Normalisation of search terms: no case, accents or endings, so that "drops" finds "Drop"."""
 
 import re
 import unicodedata
@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterable
 from fabir.errors import InputError
 from fabir.text.tokens import UNSPACED
 
-# Not the reader's tokens: those keep what a search has to forget, and cost seven times as much.
+# Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
-# They say nothing about what a passage is about, and are in most.
-_COMMON = """
+# Stop words: words without content, which occur in most passages.
+_STOP_WORD_LIST = """
     a also an and are as at be been being but by can could did do does for from had has have he
     her his how i if in into is it its may might name no not of on or our s she should such t
     than that the their then there these they this to was we were what when where which who whom
     whose why will with would you your
 """
-_COMMON_WORDS = frozenset(_COMMON.split())
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, as they are compared."""
+    """The words of `text`, in lower case and without accents."""
     if not text.isascii():
         parts = unicodedata.normalize("NFKD", text)
         text = "".join(character for character in parts if not unicodedata.combining(character))
     return _find_words(text.lower())
 
 
-def telling(question: list[str]) -> list[str]:
-    """The words of a question that say what it is about; all of them if none does."""
-    return [word for word in question if word not in _COMMON_WORDS] or question
+def content_words(question: list[str]) -> list[str]:
+    """The words of a question without stop words; all words if it has only stop words."""
+    return [word for word in question if word not in _STOP_WORDS] or question
 
 
 def can_stem() -> bool:
@@ -41,7 +41,7 @@ def can_stem() -> bool:
 
 
 def stemmer(stemmed: bool) -> Callable[[str], str]:
-    """From a word to its stem, by Snowball's rules for English; or to itself.
+    """A function that stems words by Snowball's English rules; the identity if not `stemmed`.
 
     Raises:
         InputError: PyStemmer is missing.
@@ -58,14 +58,16 @@ def stemmer(stemmed: bool) -> Callable[[str], str]:
 
 
 class Terms(dict[str, int]):
-    """The number of each word's stem; words that it does not know yet get one.
+    """Maps each word to the number of its stem. A new stem gets the next number.
 
-    `stems`, in the order of their numbers, are those that it begins with.
+    Args:
+        stems: initial stems, in the order of their numbers
+        stem: the stemming function
     """
 
     def __init__(self, stems: Iterable[str], stem: Callable[[str], str]) -> None:
         super().__init__()
-        self._numbers = {known: number for number, known in enumerate(stems)}
+        self._numbers = {known_stem: number for number, known_stem in enumerate(stems)}
         self._stem = stem
 
     def __missing__(self, word: str) -> int:

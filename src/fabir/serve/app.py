@@ -1,4 +1,4 @@
-"""The application: what can be asked over HTTP, and what is refused how."""
+"""The FastAPI application: its endpoints and its error responses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -15,7 +15,7 @@ from fabir import __version__
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 from fabir.serve.attention import Explainer
-from fabir.serve.batching import WAITING, Batcher, BusyError
+from fabir.serve.batching import MAX_WAITING, Batcher, BusyError
 from fabir.serve.guard import Guard
 from fabir.serve.messages import PROBLEMS, Answers, Findings, Health, Problem, ToAnswer, ToAsk
 from fabir.serve.metrics import Metrics
@@ -28,16 +28,18 @@ _RETRY = {"retry-after": "1"}  # seconds
 
 
 class Service:
-    """What is behind the paths: a predictor, an index if there is one, the attention view."""
+    """The endpoints' handlers: a predictor, an optional index, and the attention view."""
 
     def __init__(
-        self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, waiting: int
+        self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, max_waiting: int
     ) -> None:
         self.asker, self.explainer = asker, explainer
         self.threshold = predictor.model.no_answer_threshold
         self.metrics = Metrics()
-        self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is for one thread
-        self.batcher = Batcher(predictor, waiting=waiting, noticed=self.metrics.batches.observe)
+        self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is not thread-safe
+        self.batcher = Batcher(
+            predictor, max_waiting=max_waiting, on_batch=self.metrics.batches.observe
+        )
         self.metrics.waiting.set_function(lambda: self.batcher.waiting)
 
     async def answer(self, asked: ToAnswer) -> Answers:
@@ -58,14 +60,14 @@ class Service:
         return Findings(answers=self.asker.choose(passages, readings, asked.top_k))
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
-        """A page that shows what the reader attended to."""
+        """An HTML page that shows the reader's attention."""
         if obstacle := self.explainer.obstacle:
             raise HTTPException(501, obstacle)
         text = await self.explainer.page(asked.question, asked.passage, asked.top_k)
         return HTMLResponse(text, headers={"content-security-policy": POLICY})
 
     async def health(self) -> Health:
-        """Whether the service runs, and what it can do."""
+        """The service's state and its features."""
         return Health(
             status="ok",
             version=__version__,
@@ -91,19 +93,19 @@ def create_app(
     *,
     asker: "Asker | None" = None,
     explainer: Explainer | None = None,
-    waiting: int = WAITING,
-    names: Collection[str] | None = None,
+    max_waiting: int = MAX_WAITING,
+    allowed_hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """The service as an application of ASGI.
+    """The service as an ASGI application.
 
     Args:
-        predictor: what reads; the application's own from now on
-        asker: what answers from an index
-        explainer: what makes the attention view; that of the bundled reader if not given
-        waiting: characters to be read that may wait at a time
-        names: see `Guard`
+        predictor: reads the passages; nothing else may use it afterwards
+        asker: answers from an index
+        explainer: makes the attention view; by default that of the bundled reader
+        max_waiting: limit of characters that wait to be read
+        allowed_hosts: see `Guard`
     """
-    service = Service(predictor, asker, explainer or Explainer(), waiting)
+    service = Service(predictor, asker, explainer or Explainer(), max_waiting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -121,10 +123,12 @@ def create_app(
     app.get("/health")(service.health)
     app.get("/metrics", response_class=Response)(service.measure)
     app.get("/", include_in_schema=False)(service.page)
-    app.exception_handler(RequestValidationError)(_refuse)
-    app.exception_handler(InputError)(_complain)
-    app.exception_handler(BusyError)(_put_off)
-    app.add_middleware(Guard, metrics=service.metrics, paths=_paths(app), names=names)
+    app.exception_handler(RequestValidationError)(_reject_invalid)
+    app.exception_handler(InputError)(_reject_input)
+    app.exception_handler(BusyError)(_report_busy)
+    app.add_middleware(
+        Guard, metrics=service.metrics, paths=_paths(app), allowed_hosts=allowed_hosts
+    )
     return app
 
 
@@ -132,8 +136,12 @@ def _paths(app: FastAPI) -> frozenset[str]:
     return frozenset(getattr(route, "path", "") for route in app.routes)
 
 
-async def _refuse(request: Request, error: Exception) -> JSONResponse:
-    """One line about what is wrong, without repeating what was sent: it may not be valid text."""
+async def _reject_invalid(request: Request, error: Exception) -> JSONResponse:
+    """One line about an invalid request. The request is not quoted: it may not be valid text.
+
+    A body that is not sent as application/json is rejected, which prevents cross-site request
+    forgery: a browser sends this type to another site only after a CORS preflight request.
+    """
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
@@ -144,11 +152,11 @@ async def _refuse(request: Request, error: Exception) -> JSONResponse:
     return _problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
 
 
-async def _complain(request: Request, error: Exception) -> JSONResponse:
+async def _reject_input(request: Request, error: Exception) -> JSONResponse:
     return _problem(422, str(error))
 
 
-async def _put_off(request: Request, error: Exception) -> JSONResponse:
+async def _report_busy(request: Request, error: Exception) -> JSONResponse:
     return _problem(503, str(error), _RETRY)
 
 
@@ -157,5 +165,5 @@ def _problem(status: int, detail: str, headers: dict[str, str] | None = None) ->
 
 
 def _plain(text: str) -> str:
-    """Names of files may hold what is not valid text."""
+    """Replace lone surrogates, which names of files may contain."""
     return text.encode(errors="replace").decode()

@@ -1,4 +1,7 @@
-"""`fabir.explain`'s page for one question, made in a thread of its own. Torch waits until then."""
+"""The attention view of one question, made by `fabir.explain` in its own thread.
+
+Torch is imported when the first view is made.
+"""
 
 import asyncio
 import tempfile
@@ -15,24 +18,24 @@ from fabir.serve.batching import BusyError
 if TYPE_CHECKING:
     from fabir.runtime.torch_model import TorchModel
 
-_MOST = 4  # pages that are made or waited for at a time
+_MAX_PENDING = 4  # pages in progress or in the queue
 
 
 class Explainer:
-    """Makes pages that show what a reader attended to.
+    """Makes pages that show a reader's attention.
 
     Args:
-        folder: the reader's, or what stands for one; the bundled one's if not given
+        folder: a reader's folder or name; the bundled reader's by default
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = find_model(folder)
         self._thread = ThreadPoolExecutor(1, "fabir-explainer")
-        self._asked = 0
+        self._pending = 0
 
     @property
     def obstacle(self) -> str | None:
-        """Why there are no pages, if so."""
+        """The reason why no pages can be made, or None."""
         if not (self.folder / WEIGHTS).exists():
             return "the attention view needs a reader's torch weights; this one is only exported"
         if find_spec("torch") is None:
@@ -44,19 +47,19 @@ class Explainer:
 
         Raises:
             InputError: a blank text.
-            BusyError: too many want one.
+            BusyError: too many pages are in progress.
         """
-        if self._asked >= _MOST:
-            raise BusyError("too many attention views are wanted: try again in a moment")
-        self._asked += 1
+        if self._pending >= _MAX_PENDING:
+            raise BusyError("too many attention views are in progress: try again in a moment")
+        self._pending += 1
         try:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, self._page, question, passage, top_k)
         finally:
-            self._asked -= 1
+            self._pending -= 1
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Stop the thread."""
         self._thread.shutdown()
 
     def _page(self, question: str, passage: str, top_k: int) -> str:

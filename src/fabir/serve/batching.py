@@ -1,6 +1,6 @@
-"""Questions of many clients, read together.
+"""Dynamic batching: questions of many clients are read together.
 
-Knows nothing of HTTP. All is called from one event loop, so that nothing needs a lock.
+This module is independent of HTTP. All calls come from one event loop, so it needs no locks.
 """
 
 import asyncio
@@ -14,23 +14,23 @@ from typing import Any
 
 from fabir.answer.predictor import Predictor, Reading
 
-GATHERING = 0.002  # seconds that a question waits for others to be read with
-# Work is counted in characters to read: a batch of them takes a tenth of a second on two cores, so
-# that nobody waits long for others' long passages.
-BATCH = 25_000
-# Batches at a time: while one ends and its answers are sent, the processors have the other.
-TOGETHER = 2
-WAITING = 1_500_000  # are turned away beyond it: a few seconds of work
-_LEAST = 300  # characters that a short passage counts as
+BATCHING_DELAY = 0.002  # seconds that a question waits for others to join its batch
+# The size of a batch, in characters to read. A batch takes a tenth of a second on two cores, so no
+# client waits long for the passages of another.
+BATCH_CHARACTERS = 25_000
+# With two batches at a time the processors are busy while the answers of one are sent.
+CONCURRENT_BATCHES = 2
+MAX_WAITING = 1_500_000  # characters, a few seconds of work; further requests are rejected
+_MIN_CHARACTERS = 300  # lower limit of the characters that a question and passage count as
 
 
 class BusyError(Exception):
-    """More work is waiting than can be done soon."""
+    """Too much work is waiting."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Job:
-    """A question about a passage, or about several."""
+class _Request:
+    """A question about one passage or several."""
 
     pairs: list[tuple[str, str]]
     top_k: int
@@ -40,95 +40,100 @@ class _Job:
 
 
 class Batcher:
-    """Reads together what is asked within a moment.
+    """Reads questions in batches.
 
     Args:
-        predictor: what reads; nobody else may use it from now on
-        waiting: characters that may wait at a time
-        noticed: told of every batch how many were asked in it
+        predictor: reads the passages; nothing else may use it afterwards
+        max_waiting: limit of characters that wait to be read
+        on_batch: gets the number of requests of every batch
     """
 
     def __init__(
         self,
         predictor: Predictor,
         *,
-        waiting: int = WAITING,
-        noticed: Callable[[int], None] = lambda size: None,
+        max_waiting: int = MAX_WAITING,
+        on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
         self.predictor = predictor
         self.waiting = 0  # characters
-        self._most = waiting
-        self._noticed = noticed
-        self._jobs: deque[_Job] = deque()
-        self._threads = ThreadPoolExecutor(TOGETHER, "fabir-reader")
+        self._max_waiting = max_waiting
+        self._on_batch = on_batch
+        self._requests: deque[_Request] = deque()
+        self._threads = ThreadPoolExecutor(CONCURRENT_BATCHES, "fabir-reader")
         self._running: set[asyncio.Task[Any] | None] = set()
 
     def close(self) -> None:
-        """Let the threads end."""
+        """Stop the threads."""
         self._threads.shutdown()
 
     async def read(self, pairs: list[tuple[str, str]], top_k: int) -> list[Reading]:
-        """What the reader makes of questions and passages, as of `Predictor.read_all`.
+        """Read pairs of question and passage, as `Predictor.read_all` does.
 
         Raises:
-            InputError: as of `Predictor.read_all`.
-            BusyError: too much is waiting.
+            InputError: see `Predictor.read_all`.
+            BusyError: too much work is waiting.
         """
-        characters = sum(max(_LEAST, len(question) + len(passage)) for question, passage in pairs)
-        if self.waiting and self.waiting + characters > self._most:
+        characters = sum(
+            max(_MIN_CHARACTERS, len(question) + len(passage)) for question, passage in pairs
+        )
+        if self.waiting and self.waiting + characters > self._max_waiting:
             raise BusyError("too many questions are waiting: try again in a moment")
         result = asyncio.get_running_loop().create_future()
-        self._jobs.append(_Job(pairs, top_k, characters, time.monotonic(), result))
+        self._requests.append(_Request(pairs, top_k, characters, time.monotonic(), result))
         self.waiting += characters
-        if len(self._running) < TOGETHER:
-            self._running.add(asyncio.create_task(self._run()))
+        if len(self._running) < CONCURRENT_BATCHES:
+            self._running.add(asyncio.create_task(self._dispatch()))
         return await result
 
-    async def _run(self) -> None:
-        """Batch after batch until nobody waits; what arrives meanwhile makes the next one."""
+    async def _dispatch(self) -> None:
+        """Run batches until no request waits. New requests join the next batch."""
         loop = asyncio.get_running_loop()
-        while self._jobs:
-            pause = self._jobs[0].since + GATHERING - time.monotonic()
+        while self._requests:
+            pause = self._requests[0].since + BATCHING_DELAY - time.monotonic()
             if pause > 0:
                 await asyncio.sleep(pause)
                 continue
             batch = self._take()
-            results = await loop.run_in_executor(self._threads, self._work, batch)
-            for job, result in zip(batch, results, strict=True):
-                if job.result.done():  # whoever asked has gone
+            results = await loop.run_in_executor(self._threads, self._run_batch, batch)
+            for request, result in zip(batch, results, strict=True):
+                if request.result.done():  # the client has disconnected
                     continue
                 if isinstance(result, Exception):
-                    job.result.set_exception(result)
+                    request.result.set_exception(result)
                 else:
-                    job.result.set_result(result)
+                    request.result.set_result(result)
         self._running.discard(asyncio.current_task())
 
-    def _take(self) -> list[_Job]:
-        batch = [self._jobs.popleft()]
+    def _take(self) -> list[_Request]:
+        batch = [self._requests.popleft()]
         characters = batch[0].characters
-        while self._jobs and characters + self._jobs[0].characters <= BATCH:
-            batch.append(self._jobs.popleft())
+        while self._requests and characters + self._requests[0].characters <= BATCH_CHARACTERS:
+            batch.append(self._requests.popleft())
             characters += batch[-1].characters
         self.waiting -= characters
         return batch
 
-    def _work(self, batch: list[_Job]) -> list[Any]:
-        """In a thread of ours: the result of each job, or the exception it ended with."""
-        self._noticed(len(batch))
+    def _run_batch(self, batch: list[_Request]) -> list[Any]:
+        """In a worker thread: the result of each request, or its exception."""
+        self._on_batch(len(batch))
         return self._read(batch)
 
-    def _read(self, jobs: list[_Job]) -> list[Any]:
-        """All together; should that fail, each alone, so that one cannot spoil another's answer."""
-        pairs = [pair for job in jobs for pair in job.pairs]
+    def _read(self, requests: list[_Request]) -> list[Any]:
+        """Read the requests together. If that fails, read each alone to isolate the failing one."""
+        pairs = [pair for request in requests for pair in request.pairs]
         try:
-            readings = list(self.predictor.read_all(pairs, max(job.top_k for job in jobs)))
+            top_k = max(request.top_k for request in requests)
+            readings = list(self.predictor.read_all(pairs, top_k))
         except Exception as error:
-            return [error] if len(jobs) == 1 else [self._read([job])[0] for job in jobs]
+            if len(requests) == 1:
+                return [error]
+            return [self._read([request])[0] for request in requests]
         left = iter(readings)
         return [
             [
-                replace(reading, answers=reading.answers[: job.top_k])
-                for reading in islice(left, len(job.pairs))
+                replace(reading, answers=reading.answers[: request.top_k])
+                for reading in islice(left, len(request.pairs))
             ]
-            for job in jobs
+            for request in requests
         ]

@@ -1,5 +1,8 @@
-"""What surrounds every request: whom it is for, a limit on its body, headers of its response,
-counts and times."""
+"""ASGI middleware around every request: allowed hosts, body limits, response headers and metrics.
+
+The check of the Host header prevents DNS rebinding. The required type application/json prevents
+cross-site request forgery, see `fabir.serve.app`.
+"""
 
 import asyncio
 import time
@@ -18,77 +21,84 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-MOST_BYTES = 1 << 20
-_PATIENCE = 20  # seconds for a part of a body to come
-_STRANGE_HOST = JSONResponse(
+MAX_BODY = 1 << 20
+_BODY_TIMEOUT = 20  # seconds to wait for each part of a body
+_UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
 class Guard:
-    """Around an application of ASGI.
+    """ASGI middleware that checks and measures every request.
 
     Args:
-        paths: those that are counted by name; others are counted together
-        names: hosts that a request may be for, beside "localhost" and addresses; None for any. A
-            page of another site whose name was made to mean this computer cannot ask then
+        paths: paths with metrics of their own; all other paths share one
+        allowed_hosts: names to accept in the Host header, besides "localhost" and IP addresses;
+            None accepts any host. The check prevents DNS rebinding: another site may point its own
+            name to this computer, but the browser then sends that name as the host.
     """
 
     def __init__(
-        self, app: App, metrics: Metrics, paths: frozenset[str], names: Collection[str] | None
+        self,
+        app: App,
+        metrics: Metrics,
+        paths: frozenset[str],
+        allowed_hosts: Collection[str] | None,
     ) -> None:
         self.app, self.metrics, self.paths = app, metrics, paths
-        self.names = None if names is None else {"localhost", *(name.lower() for name in names)}
+        self.allowed_hosts = None
+        if allowed_hosts is not None:
+            self.allowed_hosts = {"localhost", *(name.lower() for name in allowed_hosts)}
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, began = 500, time.perf_counter()
+        status, started = 500, time.perf_counter()
         path = scope["path"] if scope["path"] in self.paths else "other"
 
-        async def noted(message: Message) -> None:
+        async def send_and_record(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        app: App = self.app if self._expected(scope) else _STRANGE_HOST
+        app: App = self.app if self._host_is_allowed(scope) else _UNKNOWN_HOST
         try:
             with self.metrics.in_progress.labels(path).track_inprogress():
-                await app(scope, _limited(receive), noted)
+                await app(scope, _limited(receive), send_and_record)
         finally:
             self.metrics.requests.labels(path, status).inc()
-            self.metrics.seconds.labels(path).observe(time.perf_counter() - began)
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - started)
 
-    def _expected(self, scope: Message) -> bool:
-        """Whether the request is for one of the names, or for an address."""
-        if self.names is None:
+    def _host_is_allowed(self, scope: Message) -> bool:
+        """Whether the Host header is an allowed name or an IP address."""
+        if self.allowed_hosts is None:
             return True
         try:
             host = urlsplit(b"//" + dict(scope["headers"]).get(b"host", b"")).hostname or b""
             name = host.decode()
-            return name in self.names or bool(ip_address(name))
+            return name in self.allowed_hosts or bool(ip_address(name))
         except ValueError:
             return False
 
 
 def _limited(receive: Receive) -> Receive:
-    """As `receive`, but it refuses a body that is too large or takes too long."""
+    """Wrap `receive` to reject a body that is too large or too slow."""
     size = 0
 
     async def limited() -> Message:
         nonlocal size
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_BODY_TIMEOUT):
                 message = await receive()
         except TimeoutError as error:
             raise HTTPException(408, "the rest of the body did not come") from error
         size += len(message.get("body", b""))
-        if size > MOST_BYTES:
-            raise HTTPException(413, f"the body is larger than {MOST_BYTES:,} bytes")
+        if size > MAX_BODY:
+            raise HTTPException(413, f"the body is larger than {MAX_BODY:,} bytes")
         return message
 
     return limited

@@ -1,4 +1,4 @@
-"""The JSON that goes in and out, and its limits."""
+"""The JSON of requests and responses, and its limits."""
 
 from typing import Annotated, Any
 
@@ -7,8 +7,8 @@ from pydantic import AfterValidator, BaseModel, Field
 from fabir.answer.predictor import Answer
 from fabir.search.asker import Found
 
-MOST_QUESTION, MOST_PASSAGE = 1_000, 100_000  # characters
-MOST_ANSWERS = 20
+MAX_QUESTION, MAX_PASSAGE = 1_000, 100_000  # characters
+MAX_ANSWERS = 20
 
 
 def _not_blank(text: str) -> str:
@@ -17,9 +17,9 @@ def _not_blank(text: str) -> str:
     return text
 
 
-Question = Annotated[str, Field(max_length=MOST_QUESTION), AfterValidator(_not_blank)]
-Passage = Annotated[str, Field(max_length=MOST_PASSAGE), AfterValidator(_not_blank)]
-TopK = Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="answers wanted")]
+Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_not_blank)]
+Passage = Annotated[str, Field(max_length=MAX_PASSAGE), AfterValidator(_not_blank)]
+TopK = Annotated[int, Field(ge=1, le=MAX_ANSWERS, description="answers wanted")]
 
 
 class ToAnswer(BaseModel):
@@ -38,7 +38,7 @@ class ToAsk(BaseModel):
 
 
 class Answers(BaseModel):
-    """Pieces of the passage, best first; none if the reader says that it does not answer.
+    """Spans of the passage, best first; none if the reader finds no answer.
 
     Offsets count code points.
     """
@@ -48,22 +48,22 @@ class Answers(BaseModel):
 
 
 class Findings(BaseModel):
-    """Pieces of documents, best first. Offsets count code points."""
+    """Spans of documents, best first. Offsets count code points."""
 
     answers: list[Found]
 
 
 class Health(BaseModel):
-    """What the service can do."""
+    """The service's state and its features."""
 
     status: str
     version: str
     index: Annotated[bool, Field(description="whether there is an index to ask")]
-    explain: Annotated[str | None, Field(description="why nothing can be explained, if so")]
+    explain: Annotated[str | None, Field(description="why there is no attention view, or null")]
 
 
 class Problem(BaseModel):
-    """What is wrong with a request, or why it cannot be answered now."""
+    """The error in a request, or the reason why it cannot be answered."""
 
     detail: str
 
@@ -74,7 +74,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         400: "The body is not JSON",
         408: "The rest of the body did not come",
         413: "The body is too large",
-        421: "The request is for a host that is not known here",
+        421: "The host of the request is not allowed",
         422: "A field is missing, blank, too long or of another type",
         503: "Too much is waiting; Retry-After says when to try again",
     }.items()

@@ -1,4 +1,4 @@
-"""What Prometheus is told of a service."""
+"""The service's metrics for Prometheus."""
 
 from prometheus_client import (
     CollectorRegistry,

@@ -1,5 +1,7 @@
-"""The page to ask from, and what browsers let it and the attention view do: nothing but their own
-inline code, and requests to where they came from."""
+"""The web page for questions, and the content security policy of this page and the attention view.
+
+The policy allows their own inline code, and requests to the service itself.
+"""
 
 import base64
 import hashlib
@@ -11,9 +13,9 @@ _EXPLAIN = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-
 
 
 def _policy(*pages: str) -> str:
-    """A content security policy that knows the style and the script of each page by its hash.
+    """A content security policy that allows each page's style and script by hash.
 
-    The attention view is shown in a frame of the page, which has the policy of the page.
+    The page shows the attention view in a frame, which inherits the policy of the page.
     """
     allowed = {kind: " ".join(_hashes(kind, pages)) for kind in ("script", "style")}
     return (

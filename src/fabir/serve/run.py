@@ -11,9 +11,9 @@ from pathlib import Path
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 
-_MOST_CONNECTIONS = 1_000
+_MAX_CONNECTIONS = 1_000
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
-_GRACE = 30  # seconds that running requests have when the service is to stop
+_GRACE = 30  # seconds that running requests have to finish at a shutdown
 
 
 def serve(
@@ -23,18 +23,18 @@ def serve(
     index: Path | None = None,
     names: Sequence[str] = (),
 ) -> None:
-    """Answer over HTTP until a signal says stop; what was asked until then is answered.
+    """Answer over HTTP until a signal stops the service. Requests received by then are answered.
 
     Args:
-        port: 0 for any free one; stderr says which
-        reader: its folder; the bundled one if not given
-        index: the folder of an index to ask
-        names: hosts that requests may be for, beside "localhost" and addresses. Without any, those
-            of other computers may be for whatever host, where they are listened to
+        port: 0 for any free port; stderr shows it
+        reader: a reader's folder; the bundled reader by default
+        index: the folder of an index to answer from
+        names: host names to accept in requests, besides "localhost" and IP addresses. Without
+            names, any host is accepted if the service listens on more than this computer
 
     Raises:
-        InputError: a package is missing, there is no such reader or index, a name is none, or the
-            address cannot be had.
+        InputError: a package is missing, the reader or index does not exist, a host name is
+            invalid, or the service cannot listen on the address.
     """
     for name in names:
         if not _NAME.fullmatch(name):
@@ -57,7 +57,10 @@ def serve(
 
         asker = Asker(Index.open(index), predictor)
     app = create_app(
-        predictor, asker=asker, explainer=Explainer(reader), names=_known(listening, names)
+        predictor,
+        asker=asker,
+        explainer=Explainer(reader),
+        allowed_hosts=_allowed_hosts(listening, names),
     )
     server = uvicorn.Server(
         uvicorn.Config(
@@ -65,12 +68,12 @@ def serve(
             log_level="warning",
             access_log=False,
             server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
+            limit_concurrency=_MAX_CONNECTIONS,
             timeout_graceful_shutdown=_GRACE,
         )
     )
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: None)  # uvicorn raises them again when it has stopped
+        signal.signal(each, lambda *_: None)  # uvicorn raises the signal again after its shutdown
     print(f"answering on {_address(listening)}; Ctrl+C stops it", file=sys.stderr, flush=True)
     server.run(sockets=[listening])
 
@@ -78,16 +81,16 @@ def serve(
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_MOST_CONNECTIONS)
+        return socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error
 
 
-def _known(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
-    """The hosts that requests may be for; None for any."""
-    own = ip_address(listening.getsockname()[0]).is_loopback
-    return names if own or names else None
+def _allowed_hosts(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
+    """The names to accept in the Host header; None for any."""
+    loopback = ip_address(listening.getsockname()[0]).is_loopback
+    return names if loopback or names else None
 
 
 def _address(listening: socket.socket) -> str:

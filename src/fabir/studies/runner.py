@@ -18,12 +18,12 @@ import torch
 from fabir import __version__
 from fabir.answer.files import read_dataset
 from fabir.answer.predictor import Predictor
+from fabir.cpu_info import cpu_name
 from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked
 from fabir.layers.embedding import VocabularySizes
-from fabir.machine import processor
 from fabir.readers import build_network
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies.results import LOCK, Run, Table
@@ -181,7 +181,7 @@ def _machine() -> dict[str, str | int]:
     machine = (
         {"processor": torch.cuda.get_device_name()}
         if gpu
-        else {"processor": processor(), "cores": torch.get_num_threads()}
+        else {"processor": cpu_name(), "cores": torch.get_num_threads()}
     )
     return {
         "fabir": __version__,

@@ -14,9 +14,9 @@ from tempfile import NamedTemporaryFile
 import torch
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
-from fabir.allocation import TRAINING
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
+from fabir.memory_allocator import TRAINING
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer

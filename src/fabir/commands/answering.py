@@ -1,20 +1,20 @@
-"""Verbs: asking a reader, and measuring it."""
+"""Commands: asking a reader, and measuring it."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
+from fabir.commands import AddCommand, add_reader
 from fabir.errors import InputError
-from fabir.verbs import AddVerb, add_reader
 
 
-def add(verb: AddVerb) -> None:
-    _add_answer(verb("answer", _answer, "answer a question about a passage"))
-    _add_predict(verb("predict", _predict, "answer every question of a SQuAD file"))
-    _add_evaluate(verb("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
-    _add_analyse(verb("analyse", _analyse, "what readers are good and bad at, with plots"))
-    _add_explain(verb("explain", _explain, "what a reader attended to, as a page"))
+def add_commands(add: AddCommand) -> None:
+    _add_answer(add("answer", _answer, "answer a question about a passage"))
+    _add_predict(add("predict", _predict, "answer every question of a SQuAD file"))
+    _add_evaluate(add("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
+    _add_analyse(add("analyse", _analyse, "strengths and weaknesses of readers, with plots"))
+    _add_explain(add("explain", _explain, "a reader's attention, as an HTML page"))
 
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
@@ -53,16 +53,19 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="a .jsonl, .csv or .parquet gets a row a question, others the official predictions",
+        help="a .jsonl, .csv or .parquet file gets one row per question, any other file the "
+        "official predictions",
     )
     official = parser.add_argument_group("official predictions")
-    official.add_argument("--nbest", type=Path, metavar="FILE", help="the 20 best answers of each")
+    official.add_argument(
+        "--nbest", type=Path, metavar="FILE", help="the 20 best answers to each question"
+    )
     official.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
     rows = parser.add_argument_group("rows")
-    rows.add_argument("--resume", action="store_true", help="go on with an unfinished file")
+    rows.add_argument("--resume", action="store_true", help="continue an unfinished file")
     rows.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
     rows.add_argument(
-        "--engine", choices=["local", "ray"], default="local", help="ray: on all of a cluster"
+        "--engine", choices=["local", "ray"], default="local", help="ray: on a whole cluster"
     )
 
 
@@ -111,10 +114,10 @@ def _predict_rows(options: argparse.Namespace) -> None:
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--predictions", type=Path, metavar="FILE")
-    add_reader(what)  # pyright: ignore[reportArgumentType]
-    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="goes with --predictions")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--predictions", type=Path, metavar="FILE")
+    add_reader(source)  # pyright: ignore[reportArgumentType]
+    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="used with --predictions")
     parser.add_argument(
         "--na-prob-thresh",
         type=float,
@@ -151,13 +154,13 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="a reader's folder, may be given several times (default: the bundled one)",
+        help="a reader's folder; repeat the option to compare readers (default: the bundled one)",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
         "--report-only",
         action="store_true",
-        help="from its analysis.json: answer nothing",
+        help="write the report again from analysis.json, without answering",
     )
 
 

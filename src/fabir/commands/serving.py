@@ -1,18 +1,20 @@
-"""Verbs: answering over the network."""
+"""Commands: answering over the network."""
 
 import argparse
 from pathlib import Path
 
-from fabir.verbs import AddVerb, add_reader
+from fabir.commands import AddCommand, add_reader
 
 
-def add(verb: AddVerb) -> None:
-    _add_serve(verb("serve", _serve, "answer over HTTP, with a page to ask from"))
+def add_commands(add: AddCommand) -> None:
+    _add_serve(add("serve", _serve, "answer over HTTP, with a web page for questions"))
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     add_reader(parser)
-    parser.add_argument("--index", type=Path, metavar="INDEX", help="documents to ask, as indexed")
+    parser.add_argument(
+        "--index", type=Path, metavar="INDEX", help="an index of documents to answer from"
+    )
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="(default: this computer only)"
     )
@@ -24,8 +26,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="hosts that requests may be for beside localhost and addresses, a proxy's for example "
-        "(default: none while only this computer is listened to, else any)",
+        help="host names to accept in requests besides localhost and IP addresses, for example a "
+        "proxy's (default: none if the service listens on this computer only, else any)",
     )
 
 

@@ -1,19 +1,19 @@
-"""Verbs: what readers learn from."""
+"""Commands: making and fetching training data."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from fabir.verbs import AddVerb, add_on_bad_answer
+from fabir.commands import AddCommand, add_on_bad_answer
 
 
-def add(verb: AddVerb) -> None:
-    _add_convert(verb("convert", _convert, "SQuAD data from a table of questions and answers"))
+def add_commands(add: AddCommand) -> None:
+    _add_convert(add("convert", _convert, "SQuAD data from a table of questions and answers"))
     _add_make_negatives(
-        verb("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
+        add("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
     )
-    _add_augment(verb("augment", _augment, "more training data from paraphrased passages"))
-    _add_download(verb("download", _download, "fetch SQuAD or GloVe, with checksums"))
+    _add_augment(add("augment", _augment, "more training data from paraphrased passages"))
+    _add_download(add("download", _download, "fetch SQuAD or GloVe, with checksums"))
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     parser.add_argument(
-        "--separator", default="|", metavar="TEXT", help="between the answers of a question (|)"
+        "--separator", default="|", metavar="TEXT", help="separates the answers of a question (|)"
     )
     parser.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
 
@@ -46,7 +46,11 @@ def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
     add_on_bad_answer(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     parser.add_argument(
-        "--ratio", type=float, default=0.5, metavar="R", help="to an answerable question (0.5)"
+        "--ratio",
+        type=float,
+        default=0.5,
+        metavar="R",
+        help="unanswerable questions per answerable question (0.5)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
 
@@ -79,7 +83,7 @@ def _add_augment(parser: argparse.ArgumentParser) -> None:
         "--candidates", type=int, default=1, metavar="N", help="translations kept each way (1)"
     )
     parser.add_argument(
-        "--threshold", type=float, default=0.5, metavar="P", help="least score of an answer (0.5)"
+        "--threshold", type=float, default=0.5, metavar="P", help="minimum score of an answer (0.5)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N")
 

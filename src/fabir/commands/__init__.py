@@ -1,14 +1,15 @@
-"""What `fabir` can be told to do: a file a group of verbs, each its arguments and a call.
+"""The commands of `fabir`: a file for each group has the arguments and the call of each command.
 
-No logic; imports wait until a verb needs them.
+There is no logic here. A command imports what it needs when it runs, so that `--help` is fast.
 """
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-# Adds a verb: its name, what it runs with the options and the arguments left over, and its help.
-AddVerb = Callable[
+# Adds a command: its name, the function to run and the help text. The function gets the parsed
+# options and the remaining arguments.
+AddCommand = Callable[
     [str, Callable[[argparse.Namespace, list[str]], None], str], argparse.ArgumentParser
 ]
 
@@ -24,5 +25,5 @@ def add_on_bad_answer(parser: argparse.ArgumentParser) -> None:
         "--on-bad-answer",
         choices=["error", "skip", "repair"],
         default="error",
-        help="where an answer is not what the passage has at its offset (error)",
+        help="if an answer differs from the passage's text at its offset (error)",
     )

@@ -1,12 +1,12 @@
-"""What a figure was measured on."""
+"""The processor that a measurement was made on."""
 
 import platform
 import re
 from pathlib import Path
 
 
-def processor() -> str:
-    """The processor's name and kind, as far as the system tells, such as "AMD EPYC, x86_64"."""
+def cpu_name() -> str:
+    """The processor's model and architecture, if the system gives them: "AMD EPYC, x86_64"."""
     try:
         known = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

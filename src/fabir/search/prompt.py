@@ -1,4 +1,4 @@
-"""Questions typed one after another, with the history that a shell has."""
+"""An interactive prompt for questions, with a history as in a shell."""
 
 import os
 import sys
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from fabir.errors import InputError
 
-_REMEMBERED = 1000  # questions
+_HISTORY_SIZE = 1000  # questions
 
 
-def questions() -> Iterator[str]:
-    """What is typed until an empty line; from a pipe every line that is not blank.
+def read_questions() -> Iterator[str]:
+    """Yield typed questions until an empty line. From a pipe, yield every line that is not blank.
 
     Raises:
-        InputError: what comes from the pipe is not in the encoding that the system expects.
+        InputError: the input from the pipe is not in the system's encoding.
     """
     if not sys.stdin.isatty():
         try:
@@ -24,12 +24,12 @@ def questions() -> Iterator[str]:
             raise InputError(f"standard input is not {error.encoding} text: convert it") from error
         return
     print("Ask; an empty line or Ctrl-D ends it.", file=sys.stderr)
-    with _history(_file()):
-        while question := _typed():
+    with _history(_history_file()):
+        while question := _read_line():
             yield question
 
 
-def _typed() -> str:
+def _read_line() -> str:
     try:
         return input("? " if sys.stdout.isatty() else "").strip()
     except EOFError:
@@ -37,22 +37,22 @@ def _typed() -> str:
         return ""
 
 
-def _file() -> Path:
+def _history_file() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state, "fabir", "history")
 
 
 @contextmanager
 def _history(path: Path) -> Iterator[None]:
-    """The arrow keys bring back questions of this time and earlier ones, where the system can."""
+    """Let the arrow keys recall earlier questions, also of past runs, if readline is available."""
     try:
         import readline
     except ImportError:
         yield
         return
-    with suppress(OSError):  # none yet, or not readable
+    with suppress(OSError):  # there is no history yet, or it is not readable
         readline.read_history_file(path)
-    readline.set_history_length(_REMEMBERED)
+    readline.set_history_length(_HISTORY_SIZE)
     try:
         yield
     finally:

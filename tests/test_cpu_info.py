@@ -1,11 +1,11 @@
-"""What a figure was measured on."""
+"""The processor that a measurement was made on."""
 
 import platform
 from pathlib import Path
 
 import pytest
 
-from fabir.machine import processor
+from fabir.cpu_info import cpu_name
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_a_processor_has_its_name_where_the_system_tells_it(
     content: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: content)
-    assert processor() == f"{name}{platform.machine()}"
+    assert cpu_name() == f"{name}{platform.machine()}"
 
 
 def test_where_there_is_no_list_of_processors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +31,4 @@ def test_where_there_is_no_list_of_processors(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Path, "read_text", missing)
     monkeypatch.setattr(platform, "processor", lambda: "arm")
-    assert processor() == f"arm, {platform.machine()}"
+    assert cpu_name() == f"arm, {platform.machine()}"

@@ -1,23 +1,23 @@
-"""Verbs: training readers, and comparing them."""
+"""Commands: training readers, and comparing them."""
 
 import argparse
 import sys
 from pathlib import Path
 
+from fabir.commands import AddCommand, add_on_bad_answer
 from fabir.errors import InputError
-from fabir.verbs import AddVerb, add_on_bad_answer
 
 
-def add(verb: AddVerb) -> None:
-    _add_train(verb("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
-    _add_find_lr(verb("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
-    _add_plot(verb("plot", _plot, "training curves of runs, or the attention of positions"))
-    _add_reproduce(verb("reproduce", _reproduce, "a paper's table from runs of our own"))
-    _add_readers(verb("readers", _readers, "the readers of the papers and their parameters"))
+def add_commands(add: AddCommand) -> None:
+    _add_train(add("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
+    _add_find_lr(add("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
+    _add_plot(add("plot", _plot, "training curves of runs, or the attention of positions"))
+    _add_reproduce(add("reproduce", _reproduce, "reproduce a paper's table by training its rows"))
+    _add_readers(add("readers", _readers, "the readers of the papers and their parameters"))
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
-    """What is trained, on what."""
+    """The configuration, the training data and the starting point."""
     parser.add_argument(
         "config",
         metavar="CONFIG",
@@ -28,7 +28,9 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     )
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
-    start.add_argument("--from", type=Path, dest="start", metavar="DIR", help="go on from a reader")
+    start.add_argument(
+        "--from", type=Path, dest="start", metavar="DIR", help="continue from a trained reader"
+    )
     add_on_bad_answer(parser)
 
 
@@ -37,11 +39,16 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--teacher", metavar="DIR", help="learn from this reader too, beside the answers"
+        "--teacher",
+        metavar="DIR",
+        help="distil this reader's probabilities, in addition to the answers",
     )
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
     parser.add_argument(
-        "--processes", type=int, metavar="N", help="that train together (default: the fastest)"
+        "--processes",
+        type=int,
+        metavar="N",
+        help="processes that train together (default: the fastest number)",
     )
 
 
@@ -109,7 +116,7 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", type=Path, nargs="*", metavar="RUN_DIR")
     parser.add_argument(
-        "--positions", action="store_true", help="the position encoding's attention instead"
+        "--positions", action="store_true", help="plot the position encoding's attention instead"
     )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
 
@@ -132,16 +139,26 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a shipped study's name, or a .yaml file")
     parser.add_argument("--budget", default="short", metavar="NAME", help="(default: short)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="of each row (1)")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="runs of each row, each with its own seed (1)",
+    )
     parser.add_argument("--output", type=Path, metavar="DIR", help="(default: runs/STUDY-BUDGET)")
     parser.add_argument(
-        "--data", type=Path, default=Path("data"), metavar="DIR", help="the study's files (data)"
+        "--data",
+        type=Path,
+        default=Path("data"),
+        metavar="DIR",
+        help="folder of the study's files (data)",
     )
-    parser.add_argument("--train", type=Path, metavar="FILE", help="in place of the study's")
-    parser.add_argument("--dev", type=Path, metavar="FILE", help="in place of the study's")
-    parser.add_argument("--vectors", metavar="FILE", help="in place of the study's")
+    parser.add_argument("--train", type=Path, metavar="FILE", help="replaces the study's file")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="replaces the study's file")
+    parser.add_argument("--vectors", metavar="FILE", help="replaces the study's file")
     parser.add_argument(
-        "--report-only", action="store_true", help="write the report again, and run nothing"
+        "--report-only", action="store_true", help="write the report again, without training"
     )
 
 
@@ -169,7 +186,7 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detail", metavar="NAME", help="this one, component by component")
+    parser.add_argument("--detail", metavar="NAME", help="show this reader, component by component")
 
 
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:

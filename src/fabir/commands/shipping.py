@@ -1,15 +1,15 @@
-"""Verbs: readers for elsewhere."""
+"""Commands: making readers smaller, and exporting them."""
 
 import argparse
 import json
 from pathlib import Path
 
-from fabir.verbs import AddVerb, add_reader
+from fabir.commands import AddCommand, add_reader
 
 
-def add(verb: AddVerb) -> None:
-    _add_compact(verb("compact", _compact, "make a reader small: fewer words, fewer bits"))
-    _add_export(verb("export", _export, "a reader that answers without torch, as an ONNX graph"))
+def add_commands(add: AddCommand) -> None:
+    _add_compact(add("compact", _compact, "make a reader small: fewer words, fewer bits"))
+    _add_export(add("export", _export, "write a reader as ONNX graphs, to answer without torch"))
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +31,12 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     add_reader(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--format", choices=["onnx"], default="onnx")
-    parser.add_argument("--quantise", choices=["int8"], help="linear maps in 8 bits")
+    parser.add_argument("--quantise", choices=["int8"], help="quantise linear layers to 8 bits")
     parser.add_argument(
         "--calibrate",
         type=Path,
         metavar="DATA.json",
-        help="questions whose texts give the ranges of the 8 bits (default: random words)",
+        help="calibration data: questions that give the activation ranges (default: random words)",
     )
     parser.add_argument(
         "--data", type=Path, metavar="DATA.json", help="measure EM and F1 before and after"
@@ -51,7 +51,9 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
 
     quantise = options.quantise == "int8"
     if options.calibrate and not quantise:
-        raise InputError("--calibrate gives the ranges of 8 bits: add --quantise int8")
+        raise InputError(
+            "--calibrate gives the activation ranges of quantisation: add --quantise int8"
+        )
     calibrate, data = (
         read_squad(path, "keep") if path else None for path in (options.calibrate, options.data)
     )

@@ -1,18 +1,18 @@
-"""What a process keeps: set once, and never against the environment."""
+"""Memory allocator settings: applied once, and never over the environment's own."""
 
 import os
 
 import pytest
 
-from fabir import allocation
-from fabir.allocation import prepare_to_answer
+from fabir import memory_allocator
+from fabir.memory_allocator import prepare_to_answer
 
 NAMES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """What the C library is told; nothing is known in the environment yet."""
+    """Records the calls of mallopt, with none of the variables in the environment."""
     made: list[tuple[int, int]] = []
 
     class Library:
@@ -21,7 +21,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         def mallopt(self, option: int, value: int) -> None:
             made.append((option, value))
 
-    monkeypatch.setattr(allocation.ctypes, "CDLL", Library)
+    monkeypatch.setattr(memory_allocator.ctypes, "CDLL", Library)
     for name in (*NAMES, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
         monkeypatch.delenv(name, raising=False)
     prepare_to_answer.cache_clear()
@@ -52,6 +52,6 @@ def test_other_c_libraries_do_without(
     def missing(name: None) -> None:
         raise error
 
-    monkeypatch.setattr(allocation.ctypes, "CDLL", missing)
+    monkeypatch.setattr(memory_allocator.ctypes, "CDLL", missing)
     prepare_to_answer.cache_clear()
     prepare_to_answer()
