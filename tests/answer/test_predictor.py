@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.answer.batching import BatchedReader
+from fabir.answer.batching import BatchedModel
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
 from fabir.errors import InputError
@@ -175,7 +175,7 @@ def test_the_answers_do_not_depend_on_the_batch(
     pairs = [(question, text_of(length)) for length in (5, 700, 90, 16) for question, _ in PAIRS]
     alone = [predictor.answer(*pair, 3) for pair in pairs]
     for chunk, tokens in ((2048, 8192), (3, 8192), (2048, 1), (1, 64)):
-        monkeypatch.setattr(BatchedReader, "chunk", chunk)
+        monkeypatch.setattr(BatchedModel, "chunk", chunk)
         monkeypatch.setattr(TorchModel, "batch_words", tokens)
         for found, expected in zip(predictor.answer_all(pairs, 3), alone, strict=True):
             assert_alike(found, expected)
@@ -229,7 +229,7 @@ def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> Non
 def test_pairs_are_taken_from_a_stream_as_they_are_needed(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BatchedReader, "chunk", 8)
+    monkeypatch.setattr(BatchedModel, "chunk", 8)
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -314,7 +314,7 @@ def test_no_more_passages_are_kept_than_there_is_room_for() -> None:
 
 
 def test_a_call_about_more_than_is_kept_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BatchedReader, "most_kept", 100)
+    monkeypatch.setattr(BatchedModel, "most_cached", 100)
     encoder = Encoder(small_reader())
     predictor = Predictor(cast(Any, encoder))
     for _ in range(2):

@@ -120,7 +120,7 @@ def hooks(reader: TorchModel) -> int:
     )
 
 
-def look(reader: TorchModel, batch: Any) -> None:
+def record(reader: TorchModel, batch: Any) -> None:
     with recorded(reader.network):
         reader.network(batch)
 
@@ -135,7 +135,7 @@ def test_nothing_is_left_behind_also_after_an_error() -> None:
             count = len(found)
         after = reader.network(batch)
     with pytest.raises(AttributeError):
-        look(reader, None)
+        record(reader, None)
     assert len(found) == count > 0
     assert hooks(reader) == 0
     for first, second, third in zip(before, during, after, strict=True):

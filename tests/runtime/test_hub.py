@@ -109,7 +109,7 @@ def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.Monk
         Predictor.load("me/none")
     with pytest.raises(InputError, match="does not take small: no owner"):
         small_reader().push_to_hub("small")
-    with pytest.raises(InputError, match=r"hub is not a reader's folder: it lacks config.json"):
+    with pytest.raises(InputError, match=r"hub is not a model's folder: it lacks config.json"):
         push(hub.folder, "me/small")
     for path in ("runs/deep/er", "/no/reader", "nothing", "../me"):
         assert find_model(path) == Path(path)

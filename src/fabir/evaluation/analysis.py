@@ -1,4 +1,4 @@
-"""What readers are good and bad at: numbers alone. How they are shown is `evaluation.report`."""
+"""What models are good and bad at: numbers alone. How they are shown is `evaluation.report`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,21 +30,21 @@ def check_answered(data: Dataset) -> None:
 def analyse(
     data: Dataset, found: Mapping[str, Mapping[str, Reading]], thresholds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Break the scores of several readers down.
+    """Break the scores of several models down.
 
     Args:
         data: questions with their references
-        found: for each reader's name what it makes of each question id
-        thresholds: for each reader's name the probability above which there is no answer
+        found: for each model's name what it makes of each question id
+        thresholds: for each model's name the probability above which there is no answer
 
     Returns:
         plain values for JSON: `readers`, for each `groups` by grouping and label (`count`, and
         `f1` and `exact` as `[mean, lower, upper]` in percent, of a bootstrap's 95 % interval),
         `calibration`, and for SQuAD 2.0 data `no_answer`, a confusion; `questions`, one row each;
-        `worst`, the numbers of those rows that readers fail at most surely
+        `worst`, the numbers of those rows that models fail at most surely
 
     Raises:
-        InputError: no question has an answer, or there is no reader.
+        InputError: no question has an answer, or there is no model.
     """
     check_answered(data)
     pairs = list(data.questions)
@@ -64,7 +64,7 @@ def analyse(
         }
         for passage, question in pairs
     ]
-    readers: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     for name, readings in found.items():
         exact, f1 = question_scores(data, texts[name])
         scores = np.array([(f1[row["id"]], exact[row["id"]]) for row in questions], float) * 100
@@ -78,14 +78,14 @@ def analyse(
                 "exact": round(float(row_exact)),
                 "confidence": round(float(confidence), 4),
             }
-        readers[name] = {
+        models[name] = {
             "all": _summary(scores),
             "groups": {each.name: _grouped(questions, each, scores) for each in GROUPINGS},
             "calibration": _calibration(sure, scores[:, 1]),
         }
         if data.has_unanswerable:
-            readers[name]["no_answer"] = _confusion(questions, texts[name])
-    return {"readers": readers, "questions": questions, "worst": _worst(questions)}
+            models[name]["no_answer"] = _confusion(questions, texts[name])
+    return {"readers": models, "questions": questions, "worst": _worst(questions)}
 
 
 def _sureness(reading: Reading, text: str) -> float:
@@ -138,7 +138,7 @@ def _confusion(questions: Sequence[Mapping[str, Any]], texts: Mapping[str, str])
 
 
 def _worst(questions: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The questions with the lowest F1 over all readers; among equals those they are surest of."""
+    """The questions with the lowest F1 over all models; among equals those they are surest of."""
 
     def badness(number: int) -> tuple[float, float]:
         given = questions[number]["readers"].values()

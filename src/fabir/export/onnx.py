@@ -19,7 +19,7 @@ from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch, Steps, collate
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.evaluation.reader import evaluate_reader
+from fabir.evaluation.model import evaluate_model
 from fabir.export import graphs
 from fabir.files import check_output
 from fabir.layers.pointer import PADDING_LOGIT
@@ -115,7 +115,7 @@ def export(
     }
     if data:
         for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):
-            report[name] = evaluate_reader(Predictor(each), data)
+            report[name] = evaluate_model(Predictor(each), data)
     return report
 
 

@@ -1,4 +1,4 @@
-"""Readers on the Hugging Face hub: fetched from there, and put there. Nobody else talks to it."""
+"""Models on the Hugging Face hub: download and upload. No other module contacts the hub."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ pipeline_tag: question-answering
 ---
 # {name}
 
-A reader for extractive question answering with [fabir](https://github.com/fabir-qa/fabir):
+A model for extractive question answering with [fabir](https://github.com/fabir-qa/fabir):
 
 ```python
 from fabir import Predictor
@@ -23,10 +23,10 @@ predictor = Predictor.from_pretrained("{name}")
 
 
 def fetch(name: str, revision: str | None = None) -> Path:
-    """The folder of a reader's files, fetched unless they are in the hub's cache.
+    """The folder of a model's files, downloaded unless they are in the hub's cache.
 
     Raises:
-        InputError: huggingface_hub is missing, or the hub does not give them.
+        InputError: huggingface_hub is missing, or the download fails.
     """
     try:
         import huggingface_hub
@@ -39,24 +39,24 @@ def fetch(name: str, revision: str | None = None) -> Path:
         folder = huggingface_hub.snapshot_download(
             name, revision=revision, allow_patterns=list(FILES)
         )
-    except Exception as error:  # the hub's, those of HTTP, of the file system
+    except Exception as error:  # of the hub, of HTTP or of the file system
         what = f"there is no folder {name}, nor does the Hugging Face hub give it"
-        raise _refused(what, error) from error
+        raise _hub_error(what, error) from error
     return Path(folder)
 
 
 def push(folder: str | Path, name: str, *, private: bool = False, token: str | None = None) -> str:
-    """Upload a reader's folder, exported or not, as `name`, "owner/name"; returns its address.
+    """Upload a model's folder, exported or not, as `name`, "owner/name"; returns its address.
 
-    A model card in the folder (`README.md`) goes with it; where there is none, a short one is made,
-    unless the hub has one already.
+    The folder's model card (`README.md`) is uploaded too. If neither the folder nor the hub has
+    one, a short card is written.
 
     Raises:
-        InputError: not a reader's folder, huggingface_hub is missing, or the hub refuses.
+        InputError: not a model's folder, huggingface_hub is missing, or the hub refuses.
     """
     folder = Path(folder)
     if not (folder / SETTINGS).exists():
-        raise InputError(f"{folder} is not a reader's folder: it lacks {SETTINGS}")
+        raise InputError(f"{folder} is not a model's folder: it lacks {SETTINGS}")
     try:
         import huggingface_hub
     except ImportError as error:
@@ -69,10 +69,10 @@ def push(folder: str | Path, name: str, *, private: bool = False, token: str | N
             api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=name)
         api.upload_folder(repo_id=name, folder_path=folder, allow_patterns=[*FILES, "README.md"])
     except Exception as error:
-        raise _refused(f"the Hugging Face hub does not take {name}", error) from error
+        raise _hub_error(f"the Hugging Face hub does not take {name}", error) from error
     return str(address)
 
 
-def _refused(what: str, error: Exception) -> InputError:
+def _hub_error(what: str, error: Exception) -> InputError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return InputError(f"{what}: {reason}")
