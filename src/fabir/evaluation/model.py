@@ -1,4 +1,4 @@
-"""Scores of a model on a data set, from texts to the official metrics."""
+"""The official metrics of a model on a data set."""
 
 from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor
@@ -11,8 +11,7 @@ def evaluate_model(
 ) -> dict[str, float | int]:
     """The official metrics of a model's answers to every question of `data`.
 
-    `threshold` is the probability of no answer above which there is none; the model's own if not
-    given.
+    Above the no-answer probability `threshold` there is no answer. By default it is the model's.
     """
     found = dict(read_dataset(predictor, data))
     if threshold is None:

@@ -1,6 +1,6 @@
-"""An analysis as files: JSON, CSV, plots, and a page that needs nothing beside it.
+"""An analysis as files: JSON, CSV, plots, and an HTML page of one file.
 
-The same files from the same numbers, whether these were just made or read back.
+The same numbers give the same files, also if they are read from the JSON file.
 """
 
 import base64
@@ -32,9 +32,9 @@ div { overflow-x: auto }
 
 
 def write_report(analysis: dict[str, Any], output: Path) -> Path:
-    """Write everything about an `analysis` (see `fabir.evaluation.analysis`) into a folder.
+    """Write all files of an `analysis` (see `fabir.evaluation.analysis`) into a folder.
 
-    The page names the file that it is of if there is `data` beside.
+    The page names the data set if the analysis has the key `data`.
 
     Returns:
         the page's path
@@ -51,7 +51,7 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     _write_csv(output / "calibration.csv", _calibration_rows(analysis))
     if confusions := _confusions(analysis):
         _write_csv(output / "no-answer.csv", confusions)
-    if analysis["questions"]:  # a published analysis may have its numbers alone
+    if analysis["questions"]:  # a published analysis may leave the questions out
         _write_csv(output / "questions.csv", _question_rows(analysis))
     with replacing(output / PAGE) as temporary:
         temporary.write_text(_page(analysis, output), encoding="utf-8")
@@ -59,10 +59,10 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
 
 
 def report_again(output: Path) -> Path:
-    """Write everything again from the numbers in the folder; returns the page's path.
+    """Write all files again from the folder's JSON file; returns the page's path.
 
     Raises:
-        InputError: as `write_report`, or there are none.
+        InputError: the folder has no analysis; or see `write_report`.
     """
     analysis = read_json(output / ANALYSIS)
     if not (isinstance(analysis, dict) and analysis.keys() >= {"readers", "questions", "worst"}):
@@ -71,7 +71,7 @@ def report_again(output: Path) -> Path:
 
 
 def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -> Any:
-    """F1 above EM for each group, every model's mean with its 95 % interval."""
+    """A plot of F1 above EM for each group, with every model's mean and its 95 % interval."""
     models = analysis["readers"]
     counts = next(iter(models.values()))["groups"][grouping]
     labels = [label for label in labels if label in counts]
@@ -93,7 +93,7 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
                 capsize=3,
                 label=model,
             )
-        # Only as far as there are points: what groups differ by is a few percent.
+        # The axis does not start at 0, because groups differ by a few percent.
         axes.set_ylabel(f"{name}, %")
         axes.grid(axis="y", color="0.9")
         axes.set_axisbelow(True)
@@ -146,8 +146,7 @@ def _calibration_rows(analysis: dict[str, Any]) -> list[list[Any]]:
 
 
 def _confusions(analysis: dict[str, Any]) -> list[list[Any]]:
-    """Each model's answers to questions that have one and that have none, below headings; nothing
-    if all have."""
+    """Rows of each model's confusion matrix, after their headings; empty without such data."""
     found = {
         name: measured["no_answer"]
         for name, measured in analysis["readers"].items()
@@ -249,7 +248,7 @@ def _worst(analysis: dict[str, Any]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    """With `numbers` in all columns but the first."""
+    """An HTML table; with `numbers` all columns but the first are aligned as numbers."""
     kinds = ["", *[" class=number" if numbers else ""] * (len(headings) - 1)]
 
     def line(cells: Sequence[str], tag: str) -> str:

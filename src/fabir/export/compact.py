@@ -1,4 +1,4 @@
-"""A model made small: fewer words, their vectors in eight bits, the other weights in sixteen."""
+"""Smaller models: fewer words, with vectors in eight bits and other weights in sixteen."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,12 +8,12 @@ from fabir.runtime.torch_model import TorchModel
 
 
 def keep_words(model: TorchModel, words: int) -> TorchModel:
-    """The same model with only its first `words` fixed words, the most frequent ones.
+    """The same model with only its `words` most frequent fixed words.
 
-    The others become unknown words; their characters are still read.
+    The other words become unknown. Their vectors still depend on their characters.
     """
     if words < 1:
-        raise InputError(f"a model keeps at least 1 word, not {words}")
+        raise InputError(f"a model must keep at least 1 word, not {words}")
     vocabulary = replace(model.vocabulary, fixed=model.vocabulary.fixed[:words])
     rows = model.fixed_rows[:words]
     smaller = TorchModel.build(model.name, model.config, vocabulary, rows)
@@ -26,12 +26,12 @@ def keep_words(model: TorchModel, words: int) -> TorchModel:
 
 
 def compact(source: Path, output: Path, words: int) -> int:
-    """Write the model in `source` to `output`, small; returns the bytes of its files.
+    """Write a smaller copy of the model in `source` to `output`; returns its size in bytes.
 
     Raises:
-        InputError: `source` is not a model, or `output` is the same folder.
+        InputError: `source` holds no model, or `output` is the same folder.
     """
     if output.resolve() == source.resolve():
-        raise InputError(f"{output} is the model itself: name another folder")
+        raise InputError(f"{output} is the source itself: name another folder")
     keep_words(TorchModel.load(source), words).save(output, small=True)
     return sum(path.stat().st_size for path in output.iterdir() if path.is_file())
