@@ -27,7 +27,7 @@ LONGEST = 60  # seconds that a process may take
 
 @pytest.fixture(params=[OnnxModel, TorchModel])
 def predictor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Predictor:
-    """One that reads the pairs in several batches, in two threads; others here read them so too."""
+    """A predictor that needs several batches for the pairs, in two threads."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setattr(request.param, "parallel", 2)
     monkeypatch.setattr(request.param, "batch_words", 64)
@@ -35,12 +35,12 @@ def predictor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def in_a_fork(work: Callable[[], Any]) -> Any:
-    """What `work` returns in a child that is forked from here; fails if it hangs."""
+    """The result of `work` in a forked child; the test fails if the child hangs."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=lambda: sending.send(work()))
     process.start()
-    sending.close()  # so that a child that fails ends the waiting
+    sending.close()  # so a child that fails ends the wait
     try:
         assert receiving.poll(LONGEST), "the child hangs"
         return receiving.recv()
@@ -49,7 +49,7 @@ def in_a_fork(work: Callable[[], Any]) -> Any:
 
 
 def test_a_fork_answers_what_its_parent_answers(predictor: Predictor) -> None:
-    expected = spans(predictor, PAIRS)  # and threads are alive from now on
+    expected = spans(predictor, PAIRS)  # this starts threads
     assert in_a_fork(lambda: spans(predictor, PAIRS)) == expected
     assert in_a_fork(lambda: in_a_fork(lambda: spans(predictor, PAIRS))) == expected
     assert spans(predictor, PAIRS) == expected
@@ -120,9 +120,9 @@ def test_a_pipeline_is_pickled_with_its_options() -> None:
 
 def test_a_folder_that_was_replaced_is_not_taken_for_the_pickled_one(tmp_path: Path) -> None:
     from fabir.runtime.locate import BUNDLED
-    from fabir.runtime.store import FILES
+    from fabir.runtime.store import ONNX, SETTINGS
 
-    for name in FILES:
+    for name in (SETTINGS, *ONNX):
         (tmp_path / name).write_bytes((BUNDLED / name).read_bytes())
     data = pickle.dumps(Predictor.load(tmp_path))
     assert isinstance(pickle.loads(data), Predictor)

@@ -1,4 +1,4 @@
-"""How many processors are used, and how they multiply, by what the system says."""
+"""The number of processors, and their 8-bit products, from the system's files."""
 
 import os
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_products_are_exact_without_vnni_and_fast_with_it(
         def __init__(self, path: Path, options: Any, **named: Any) -> None:
             try:
                 opened.append(options.get_session_config_entry("session.x64quantprecision") == "1")
-            except RuntimeError:  # ONNX Runtime's for an entry that is not there
+            except RuntimeError:  # the entry is missing
                 opened.append(False)
             super().__init__(path, options, **named)
 

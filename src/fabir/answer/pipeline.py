@@ -174,7 +174,7 @@ def _paired(question: Any, context: Any) -> list[dict[str, Any]]:
         question = [question]
     contexts = [context] * len(question) if isinstance(context, str) else context
     if not isinstance(question, list | tuple) or not isinstance(contexts, list | tuple):
-        raise InputError("question and context must be texts or lists of texts")
+        raise InputError("question and context are texts, or lists of texts")
     if len(question) != len(contexts):
         raise InputError(
             f"{len(question)} questions and {len(contexts)} contexts: give one context for each"
@@ -192,5 +192,5 @@ def _example(given: Any) -> Example:
         question, context = (getattr(given, f"{n}_text", None) for n in ("question", "context"))
     for name, text in (("question", question), ("context", context)):
         if not isinstance(text, str) or not text:
-            raise InputError(f"`{name}` must be a text that is not empty, not {text!r}")
+            raise InputError(f"`{name}` is a text that is not empty, not {text!r}")
     return str(question), str(context)
