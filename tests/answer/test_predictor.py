@@ -200,9 +200,7 @@ def test_several_threads_may_ask_at_a_time(predictor: Predictor, caches: bool) -
     asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = [predictor.answer(*pair, 3) for pair in asked]
     model = cast(Any, Encoder(predictor.model)) if caches else lively_model()
-    shared = Predictor(
-        model, memory=30_000
-    )  # the caches are emptied meanwhile
+    shared = Predictor(model, memory=30_000)  # the caches are emptied meanwhile
 
     def ask(pair: tuple[str, str]) -> list[Answer]:
         return shared.answer(*pair, 3)

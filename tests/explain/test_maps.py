@@ -23,9 +23,7 @@ QUESTION = "Where does rain fall from?"
 
 # The number of maps of each architecture, head by head.
 MAPS = {
-    "fabir": (1 + 3)
-    * (2 + 1)
-    * 4,  # layers; both texts, and cross-attention; heads
+    "fabir": (1 + 3) * (2 + 1) * 4,  # layers; both texts, and cross-attention; heads
     "crossconv": 2 + 4,  # self-attention of both texts; cross-attention in each layer
     "bidaf": 1,  # both directions in one map
     "rnet": 2 + 1,  # forwards and backwards over the question; self-attention of the passage
