@@ -1,16 +1,18 @@
-"""How fast readers answer, from text to answers, side by side, and with how much memory.
+"""Speed and memory of models that answer, from text to answers.
 
     python benchmarks/answering.py --data dev-v1.1.json [--readers DIR ...] [--variants] \
         [--transformers] [--questions N] [--rounds 3] [--output FILE]
 
-The bundled reader, the readers in the folders, with `--variants` the bundled one in torch, compiled
-by torch and in ONNX Runtime without 8 bits, and with `--transformers` networks of DistilBERT's
-and MiniLM's shape in ONNX Runtime, 8 and 32 bits, with random weights, on which speed does not
-depend, and a tokeniser made of the data. All answer the same questions in turn, round by round.
-Prints a Markdown table; `--output` writes the same as JSON. Whole file: medians over the rounds,
-and how many times as fast as each the first reader is. One question: in every round a process of
-each one's own, one call after another, each about 150 words that it has not read yet, after a
-warm-up. Memory: the peak of a process of its own that answers them all once.
+The models are the bundled one and those in the folders. `--variants` adds the bundled model in
+torch, compiled by torch, and in ONNX Runtime without 8 bits. `--transformers` adds networks of
+DistilBERT's and MiniLM's shape in ONNX Runtime, in 8 and in 32 bits. Their weights are random,
+which does not change their speed, and their tokeniser is trained on the data.
+
+All models answer the same questions in turn, round by round. The result is a Markdown table;
+`--output` writes it as JSON. Whole file: the median over the rounds, and the first model's rate
+over each model's. One question: in every round a new process of each model makes one call after
+another, after a warm-up, each about 150 words that it has not seen. Memory: the peak of a new
+process that answers all questions once.
 """
 
 import argparse
@@ -28,7 +30,7 @@ import numpy as np
 from fabir import Answer, Predictor, __version__, read_squad
 from fabir.cpu_info import cpu_name
 
-WORDS, CALLS = 150, 150  # of a passage that is asked one question; such calls in a round
+WORDS, CALLS = 150, 150  # words of the passage of one question; such calls in a round
 Pairs = list[tuple[str, str]]
 SHAPES = {  # layers, size of a word's vector, heads, hidden size of the feed-forward
     "DistilBERT": (6, 768, 12, 3072),
@@ -37,14 +39,14 @@ SHAPES = {  # layers, size of a word's vector, heads, hidden size of the feed-fo
 
 
 class Contestant(NamedTuple):
-    """Something that answers: many pairs at its own best batch, or one at a time."""
+    """A model that answers many pairs in batches of its best size, or one pair at a time."""
 
     many: Callable[[Pairs], Any]
     one: Callable[[str, str], Any]
 
 
 class Entry(NamedTuple):
-    """A contestant by name, and how any process gets it."""
+    """A contestant's name, and the function that loads it in any process."""
 
     name: str
     make: Callable[..., Contestant]
@@ -67,8 +69,8 @@ def main() -> None:
     every = load_pairs(options.data)
     pairs, stretches = every[: options.questions or None], new_stretches(every, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
-        entries = [Entry("fabir, bundled", load_reader, (None,))]
-        entries += [Entry(path.name, load_reader, (path,)) for path in options.readers]
+        entries = [Entry("fabir, bundled", load_predictor, (None,))]
+        entries += [Entry(path.name, load_predictor, (path,)) for path in options.readers]
         if options.variants:
             entries += variants(Path(folder))
         if options.transformers:
@@ -91,27 +93,27 @@ def load_pairs(path: Path) -> Pairs:
     return [(question.text, passage.text) for passage, question in data.questions]
 
 
-def load_reader(folder: Path | None) -> Contestant:
+def load_predictor(folder: Path | None) -> Contestant:
     return contestant(Predictor.load(folder))
 
 
 def contestant(predictor: Predictor) -> Contestant:
     def many(pairs: Pairs) -> list[list[Answer]]:
-        predictor.forget()  # or it would know the passages of the last round
+        predictor.forget()  # the passages of the last round are in the cache
         return list(predictor.answer_all(pairs))
 
     return Contestant(many, predictor.answer)
 
 
 def variants(folder: Path) -> Iterator[Entry]:
-    """The bundled reader in other ways than its own."""
+    """The bundled model in torch, compiled, and in ONNX Runtime without 8 bits."""
     from fabir.export.onnx import export
     from fabir.runtime.locate import find_model
 
     yield Entry("the same, torch", load_torch, (False,))
     yield Entry("the same, torch.compile", load_torch, (True,))
     export(find_model(None), folder / "whole")
-    yield Entry("the same, ONNX, 32 bits", load_reader, (folder / "whole",))
+    yield Entry("the same, ONNX, 32 bits", load_predictor, (folder / "whole",))
 
 
 def load_torch(compiled: bool) -> Contestant:
@@ -119,7 +121,7 @@ def load_torch(compiled: bool) -> Contestant:
     from fabir.runtime.torch_model import TorchModel
 
     class Alone(TorchModel):
-        """Two threads that compile at the same time wait for each other for ever (torch 2.13)."""
+        """A model for one thread: two that compile at the same time deadlock (torch 2.13)."""
 
         @property
         def parallel(self) -> int:
@@ -133,7 +135,7 @@ def load_torch(compiled: bool) -> Contestant:
 
 
 def measure(entries: list[Entry], pairs: Pairs, stretches: list[Pairs]) -> list[dict[str, Any]]:
-    """Each entry's speeds; all take part in every round, which has questions to ask one by one."""
+    """Each entry's speeds and memory. Each of the `stretches` is a round of single questions."""
     opened = {entry.name: entry.open() for entry in entries}
     whole: dict[str, list[float]] = {name: [] for name in opened}
     single: dict[str, list[float]] = {name: [] for name in opened}
@@ -166,7 +168,7 @@ def seconds(call: Callable[..., Any], *arguments: Any) -> float:
 
 
 def new_stretches(pairs: Pairs, rounds: int) -> list[Pairs]:
-    """For each round `CALLS` questions about stretches of `WORDS` words, each only once."""
+    """For each round `CALLS` questions, each about its own stretch of `WORDS` words."""
     words = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
     stretches = [" ".join(words[at : at + WORDS]) for at in range(0, len(words) - WORDS, WORDS)]
     if len(stretches) < CALLS * rounds:
@@ -176,7 +178,7 @@ def new_stretches(pairs: Pairs, rounds: int) -> list[Pairs]:
 
 
 def calls(entry: Entry, pairs: Pairs) -> list[float]:
-    """Seconds of one call for each question but the first twenty, which warm up."""
+    """Seconds of a call for each question, after the first twenty as a warm-up."""
     each = entry.open()
     for pair in pairs[:20]:
         each.one(*pair)
@@ -191,12 +193,12 @@ def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
 def peak(entry: Entry, pairs: Pairs) -> float:
     """Megabytes of a process that answers all questions."""
     entry.open().many(pairs)
-    status = Path("/proc/self/status").read_text()  # getrusage remembers the parent's peak too
+    status = Path("/proc/self/status").read_text()  # getrusage includes the parent's peak
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def transformers(folder: Path, pairs: Pairs) -> Iterator[Entry]:
-    """Networks of well-known shapes, without their weights."""
+    """Networks of well-known shapes, with random weights."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     tokeniser = word_pieces(pairs)
@@ -209,7 +211,7 @@ def transformers(folder: Path, pairs: Pairs) -> Iterator[Entry]:
 
 
 def word_pieces(pairs: Pairs) -> str:
-    """A WordPiece tokeniser of BERT's size and kind, learnt from the texts themselves, as JSON."""
+    """A WordPiece tokeniser of BERT's kind and size, trained on the texts, as JSON."""
     from tokenizers import BertWordPieceTokenizer
 
     tokeniser = BertWordPieceTokenizer()
@@ -247,7 +249,7 @@ def write_transformer(path: Path, layers: int, dim: int, heads: int, hidden: int
 
 
 def transformer(path: Path, described: str, batch: int = 8) -> Contestant:
-    """Batches of pairs of similar length; spans as in fabir."""
+    """Answer batches of pairs of similar length, with fabir's search for spans."""
     import onnxruntime
     from tokenizers import Tokenizer
 

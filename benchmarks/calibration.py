@@ -1,14 +1,14 @@
-"""What `fabir ask` should rank and withhold answers by, for a model: `calibration` in its
-config.json, see `fabir.runtime.settings.Calibration`.
+"""Fits a model's calibration, by which `fabir ask` ranks and withholds answers: `calibration` in
+its config.json, see `fabir.runtime.settings.Calibration`.
 
     python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--reader DIR]
         [--save]
 
-Questions spread over the file are asked of a collection of its passages, from which those of every
-second question are missing. `lead` is what gives the highest F1 where the passage is there. `bias`,
-`search` and `reader` are a logistic regression of whether the best answer is a right one, on all
-questions. `least` is the median score where the passage is missing. Use the training set: figures
-on dev questions are then of questions that nothing was tuned on.
+Questions spread over the file are asked of a collection of its passages. The collection lacks the
+passage of every second question. `lead` maximises F1 on the questions with their passage. `bias`,
+`search` and `reader` are a logistic regression on all questions; its target is whether the best
+answer is correct. `least` is the median probability on the questions without their passage. Use
+the training set, so that the dev set remains unseen.
 """
 
 import argparse
@@ -34,7 +34,13 @@ LEADS = np.arange(0, 1.55, 0.1)
 
 
 class Candidate(NamedTuple):
-    """An answer: the best passage's score, how far its own is from that, its own, its worth."""
+    """An answer from a search.
+
+    highest: the best passage's search score
+    lead: the search score of the answer's passage, minus `highest`
+    certainty: the logarithm of the answer's score
+    right, f1: exact match and F1
+    """
 
     highest: float
     lead: float
@@ -118,7 +124,7 @@ def best(found: list[Candidate], lead: float) -> Candidate:
 
 
 def logistic_regression(inputs: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The likeliest weights, by Newton's method. Shape: inputs [n, k], right [n] -> [k]"""
+    """Maximum-likelihood weights by Newton's method. Shape: inputs [n, k], right [n] -> [k]"""
     weights = np.zeros(inputs.shape[1])
     for _ in range(50):
         chances = 1 / (1 + np.exp(-inputs @ weights))

@@ -1,12 +1,12 @@
-"""How long the shell waits for one answer of a program that was not running before.
+"""Cold start: the time of a new process that answers one question from the shell.
 
     python benchmarks/cold.py --data dev-v1.1.json [--questions 15] [--output FILE]
 
-`fabir answer` with the bundled reader and, where torch is installed, with a copy that has no ONNX
-graph, which torch reads; and Python that ends at once, the part that nobody can spare. All in turn,
-the first questions of the file's passages, after one that is not counted: what is read from disk is
-in the system's file cache. For root each answers once more with that cache emptied. Prints a
-Markdown table; `--output` writes the same as JSON.
+The commands are `fabir answer` with the bundled model, the same with a copy in torch where torch is
+installed, and Python that ends at once as the lower bound. All answer the first questions of the
+file's passages in turn. The first question does not count, so files are in the system's cache. With
+root rights each command answers once more after that cache is emptied. The result is a Markdown
+table; `--output` writes it as JSON.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def measure(ways: dict[str, list[str]], asked: list[tuple[str, str]]) -> list[di
 
 
 def wait(command: list[str], question: str, passage: str) -> float:
-    """Milliseconds until the program has ended, the answer printed."""
+    """Milliseconds until the process has printed its answer and ended."""
     command = [*command, question, "--passage", "-"]
     began = time.perf_counter()
     subprocess.run(command, input=passage.encode(), check=True, stdout=subprocess.DEVNULL)
@@ -89,7 +89,7 @@ def wait(command: list[str], question: str, passage: str) -> float:
 
 
 def from_disk(command: list[str], question: str, passage: str) -> float | None:
-    """The same with nothing in the system's file cache; None for who may not empty it."""
+    """The same with an empty file cache of the system; None without the right to empty it."""
     os.sync()
     try:
         CACHES.write_text("3")

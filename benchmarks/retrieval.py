@@ -1,16 +1,16 @@
-"""How good and how fast answers from a collection are, when nobody says where they stand.
+"""Quality and speed of answers from a collection of passages, by search.
 
     python benchmarks/retrieval.py --dev dev-v1.1.json [--train train-v1.1.json] \
         [--questions N] [--rounds N] [--reader DIR] [--copies N] [--output FILE]
 
-The collections are the passages of the dev file and, with `--train`, those of both files, each a
-document with its article's title. Every dev question is asked without its passage. Recall: whether
-the passage that it was asked about is among the first k. EM and F1: of the best answer when k
-passages are read; up to ten for every question, fifty for `--questions` spread over the file.
-Speed: a warm `Asker.ask` for `--rounds` of them. `--copies` indexes the largest collection that
-many times over and says how long that takes and with how much memory, in a process of its own.
-Prints Markdown; `--output FILE.json` writes the same as JSON, and FILE.md. Nothing is tuned here:
-the weights in `fabir.search` come from questions of the train file.
+The collections are the passages of the dev file and, with `--train`, those of both files. Each
+passage is a document with its article's title. Every dev question is asked without its passage.
+Recall: the share of questions whose passage is among the first k. EM and F1: of the best answer
+from k passages, up to ten for every question, and fifty for `--questions` spread over the file.
+Speed: a warm `Asker.ask` for `--rounds` questions. `--copies` indexes the largest collection that
+many times in a new process, and prints the time and memory. The result is Markdown; `--output
+FILE.json` writes it as JSON, and as FILE.md. The weights in `fabir.search` come from questions of
+the train file.
 """
 
 import argparse
@@ -46,9 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--dev", type=Path, required=True)
     parser.add_argument("--train", type=Path)
-    parser.add_argument(
-        "--questions", type=int, default=2000, help=f"that {KS[-1]} passages are read for"
-    )
+    parser.add_argument("--questions", type=int, default=2000, help=f"with {KS[-1]} passages each")
     parser.add_argument("--rounds", type=int, default=100, help="questions that are timed")
     parser.add_argument("--reader", type=Path, metavar="DIR")
     parser.add_argument("--copies", type=int, default=0)
@@ -127,7 +125,7 @@ def recall(index: Index, asked: list[Asked]) -> dict[str, Any]:
 def quality(
     index: Index, asked: list[Asked], predictor: Predictor, ks: Sequence[int]
 ) -> dict[int, dict[str, float]]:
-    """EM and F1 of the best answer for each k; the passages are read once."""
+    """EM and F1 of the best answer for each k. The model reads each passage once."""
     totals = {k: [0.0, 0.0] for k in ks}
     model = predictor.model
     settings = model.no_answer_threshold, model.calibration
@@ -146,10 +144,10 @@ def quality(
 
 
 def speed(asker: Asker, asked: list[Asked]) -> dict[str, float]:
-    """Milliseconds a question, from text to answers, one after another."""
+    """Milliseconds per question, from text to answers, one after another."""
     for question in asked[:10]:
         asker.ask(question.text)
-    asker.predictor.forget()  # it has read some of the passages for others before
+    asker.predictor.forget()  # some of the passages are in the cache
     times = []
     for question in asked:
         began = time.perf_counter()
@@ -170,7 +168,7 @@ def index_anew(folder: Path) -> dict[str, Any]:
     built = time.perf_counter()
     index = Index.open(folder / "many")
     opened = time.perf_counter()
-    status = Path("/proc/self/status").read_text()  # getrusage remembers the parent's peak too
+    status = Path("/proc/self/status").read_text()  # getrusage includes the parent's peak
     return {
         "passages": len(index),
         "seconds": built - began,

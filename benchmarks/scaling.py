@@ -1,10 +1,10 @@
-"""What answering costs as a passage grows, with many questions at once, and on more processors.
+"""The cost of answering by length of passage, questions in a call, and number of processors.
 
     python benchmarks/scaling.py --data dev-v1.1.json [--reader DIR] [--rounds 3] [--output FILE]
 
-Passages are those of the data, one after another, cut to a length in words. Each number is the
-median over the rounds, in which all cases take turns. Threads are processes of their own that are
-told so by OMP_NUM_THREADS.
+Passages are stretches of the data's passages, cut to a length in words. Each number is the median
+over the rounds, in which all cases take turns. Each number of threads has its own process, which
+gets it from OMP_NUM_THREADS.
 """
 
 import argparse
@@ -26,7 +26,7 @@ LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a pas
 TOGETHER = 1, 2, 4, 8, 16, 32, 64, 128, 256  # questions in a call
 ABOUT_ONE = 1, 2, 5, 10, 20, 50  # questions about one passage in a call
 CALLS = "first", "second", "third"  # calls about one passage, a question each
-WORDS = 150  # of a passage, where its length is not what is measured
+WORDS = 150  # of a passage, except where its length varies
 
 
 def main() -> None:
@@ -58,11 +58,11 @@ def main() -> None:
 
 
 def measure(reader: Path | None, pairs: Pairs, rounds: int) -> dict[str, dict[str, float]]:
-    """Milliseconds a question of each case of each table."""
+    """Milliseconds per question of each case of each table."""
     predictor = Predictor.load(reader)
     cases = make_cases(pairs)
     times: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
-    for number in range(rounds + 1):  # the first is to warm up
+    for number in range(rounds + 1):  # the first is a warm-up
         for case, make in cases.items():
             asked = make(number)
             if case[1] not in CALLS[1:]:
@@ -78,7 +78,7 @@ def measure(reader: Path | None, pairs: Pairs, rounds: int) -> dict[str, dict[st
 
 
 def make_cases(pairs: Pairs) -> dict[tuple[str, str], Callable[[int], Pairs]]:
-    """What is asked in a round, by table and row; calls about one passage follow each other."""
+    """The pairs of a round, by table and row. Calls about one passage follow each other."""
     text = " ".join(dict.fromkeys(passage for _, passage in pairs)).split(" ")
     questions = [question for question, _ in pairs]
 
@@ -87,7 +87,7 @@ def make_cases(pairs: Pairs) -> dict[tuple[str, str], Callable[[int], Pairs]]:
         return " ".join(text[begin : begin + words])
 
     def ask(turn: int, count: int, passages: int) -> Pairs:
-        """So many questions about so many passages."""
+        """`count` questions about `passages` passages."""
         first = turn * count
         return [(questions[first + j], passage(first + j % passages)) for j in range(count)]
 

@@ -1,14 +1,13 @@
-"""How fast and how surely `fabir serve` answers many clients at a time.
+"""Speed and correctness of `fabir serve` with many clients at a time.
 
     python benchmarks/service.py --data dev-v1.1.json [--reader DIR] [--clients 64] [--seconds 60] \
         [--questions 3000] [--in-order] [--output FILE]
 
-Starts the service in a process of its own and asks it over loopback from this one: every client has
-a connection and asks its next question when it has the answer to the last. Before and after, the
-same questions are answered offline in one call, which gives the answers to compare with and the
-rate to be a share of. Questions are shuffled, so that hardly two that are read together are about
-one passage; `--in-order` leaves those of a passage together, as files are answered. The clients
-take their share of the processors too: it is printed.
+The service runs in a new process; this process asks it over loopback. Each client has a connection,
+and asks its next question when it has the answer to the last. Before and after, one call answers
+the same questions offline. That gives the answers and the rate to compare with. Questions are
+shuffled, so a batch rarely has two about one passage; `--in-order` keeps the order of the file. The
+clients use processor time too, which is printed.
 """
 
 import argparse
@@ -96,7 +95,7 @@ def main() -> None:
 
 
 def offline(predictor: Predictor, pairs: Pairs) -> tuple[float, list[list[tuple[int, int]]]]:
-    """Questions a second in one call, and where each question's answers start and end."""
+    """Questions per second in one call, and the offsets of each question's answers."""
     predictor.forget()
     began = time.perf_counter()
     answers = list(predictor.answer_all(pairs))
@@ -123,7 +122,7 @@ def start(reader: Path | None) -> tuple[subprocess.Popen[str], tuple[str, int]]:
 async def load(
     address: tuple[str, int], pairs: Pairs, clients: int, seconds: float
 ) -> tuple[list[Response], float]:
-    """All responses, and how long it took until the last."""
+    """All responses, and the seconds until the last one."""
     requests = [request(question, passage) for question, passage in pairs]
     responses: list[Response] = []
     numbers = count()
@@ -134,7 +133,7 @@ async def load(
         reading, writing = await asyncio.open_connection(*address)
         while time.perf_counter() < until:
             number = next(numbers)
-            if seconds > 600 and number >= len(pairs):  # the warm-up asks each once
+            if seconds > 600 and number >= len(pairs):  # the warm-up asks each question once
                 break
             number %= len(pairs)
             sent = time.perf_counter()
@@ -161,7 +160,7 @@ def request(question: str, passage: str) -> bytes:
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has used so far."""
+    """Processor seconds that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -2,12 +2,16 @@
 
     python benchmarks/stages.py --data dev-v1.1.json [--reader DIR] [--questions N] [--output FILE]
 
-One thread, batches as they are when a file is answered, the reader's ONNX graph. Around the graph
-the times are those of the calls; within it ONNX Runtime's own, added up by kind of operation. A
-product's share of the peak is its floating-point operations a second against those of a product of
-384 x 384 matrices of the same type; every other operation's is the bytes it reads and writes a
-second against those of an addition of two arrays that fit in the cache. Below the table: the work
-of a question, and how long it would take at these peaks.
+One thread answers a file with an exported model, in batches as they are for any file. Embedding,
+encoding and answering are timed around the model's three methods. Tokenising and the best spans are
+measured again on their own, from the same texts and logits. The last row is the rest: batches,
+the merging of windows, and answers.
+
+The second table has the operations inside the three graphs by kind, from ONNX Runtime's profile. A
+product's share of the peak is its rate of floating-point operations against that of a product of
+384 x 384 matrices of the same type. Every other operation's share is its rate of bytes read and
+written against that of an addition of two arrays that fit in the cache. The last line has the work
+of a question, and its time at these peaks.
 """
 
 import argparse
@@ -17,24 +21,25 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # as fabir says, which is imported after it here
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, as fabir does it
 
 import numpy as np
 import onnx
 import onnxruntime
-from answering import load_pairs
+from answering import Pairs, load_pairs, seconds
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from fabir import Predictor, __version__
-from fabir.answer import batching, passages
-from fabir.answer import predictor as predicting
+from fabir import Predictor, __version__, tokenise
+from fabir.answer.spans import top_spans
 from fabir.cpu_info import cpu_name
-from fabir.runtime import onnx_model
+from fabir.data.batches import Batch
+from fabir.runtime.base import Model, load_model
+from fabir.runtime.locate import find_model
 from fabir.runtime.onnx_model import OnnxModel
 
 KINDS = {
@@ -55,6 +60,46 @@ SIZE = 384  # of the matrices that peaks are measured on
 WIDTHS = {"float": 4, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1}
 
 
+class TimedModel:
+    """A model whose three steps are timed; it keeps the logits of all batches.
+
+    Attributes:
+        seconds: spent in `embed`, `encode` and `answer`
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.vocabulary, self.steps = model.vocabulary, model.steps
+        self.no_answer_threshold, self.calibration = model.no_answer_threshold, model.calibration
+        self.batch_words, self.parallel = model.batch_words, model.parallel
+        self.reset()
+
+    def reset(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.logits: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> Any:
+        return self._timed("embed", batch, questions_only)
+
+    def encode(self, batch: Batch[np.ndarray], vectors: Any) -> np.ndarray:
+        return self._timed("encode", batch, vectors)
+
+    def answer(
+        self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        self.logits.append(self._timed("answer", batch, vectors, encoded))
+        return self.logits[-1]
+
+    def clear(self) -> None:
+        self.model.clear()
+
+    def _timed(self, step: str, *arguments: Any) -> Any:
+        began = time.perf_counter()
+        result = getattr(self.model, step)(*arguments)
+        self.seconds[step] += time.perf_counter() - began
+        return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--data", type=Path, required=True)
@@ -63,76 +108,76 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     pairs = load_pairs(options.data)[: options.questions]
-    predictor = Predictor.load(options.reader)
-    reader = predictor.model
-    if not isinstance(reader, OnnxModel):
-        parser.error(f"{options.reader} has no ONNX graph: write one with fabir export")
-    seconds: dict[str, float] = defaultdict(float)
-
-    def watch(owner: Any, name: str, stage: str) -> None:
-        called = getattr(owner, name)
-
-        def timed(*arguments: Any, **named: Any) -> Any:
-            began = time.perf_counter()
-            result = called(*arguments, **named)
-            seconds[stage] += time.perf_counter() - began
-            return result
-
-        setattr(owner, name, timed)
-
     with tempfile.TemporaryDirectory() as folder:
         peaks = measure_peaks(Path(folder))
-        session = open_profiled(reader.network, Path(folder))
-        reader.__dict__["_session"] = session  # in place of the cached one
+        sessions = profile_sessions(Path(folder))
+        loaded = load_model(find_model(options.reader))
+        if not isinstance(loaded, OnnxModel):
+            parser.error(f"{options.reader} has no ONNX graph: write one with fabir export")
+        model = TimedModel(loaded)
+        predictor = Predictor(model)
         list(predictor.answer_all(pairs))  # warm
         predictor.forget()
-        watch(predicting, "tokenise", "words of texts")
-        watch(passages, "tokenise", "words of texts")
-        watch(batching, "collate", "batches")
-        watch(batching, "top_spans", "spans")
-        watch(reader, "_vectors", "vectors of words")
-        watch(reader, "logits", "network")
-        began = time.perf_counter()
-        list(predictor.answer_all(pairs))
-        total = time.perf_counter() - began
-        nodes = second_half(Path(session.end_profiling()))
-    graph = seconds.pop("network") - seconds["vectors of words"]
-    stages = {name: {"microseconds": spent * 1e6} for name, spent in seconds.items()}
-    stages |= by_kind(nodes, graph * 1e6, peaks)
-    stages["all else"] = {
-        "microseconds": total * 1e6 - sum(x["microseconds"] for x in stages.values())
-    }
-    for row in stages.values():
-        row["microseconds"] /= len(pairs)
-        row["share"] = row["microseconds"] * len(pairs) / total / 1e6
-        if "work" in row:
-            row["work"] /= len(pairs)
+        model.reset()
+        total = seconds(lambda: list(predictor.answer_all(pairs)))
+        profiles = [Path(session.end_profiling()) for session in sessions]
+        nodes = [node for profile in profiles for node in second_half(profile)]
     report = {
         "fabir": __version__,
         "machine": f"{cpu_name()}, {multiprocessing.cpu_count()} processors",
         "questions": len(pairs),
         "questions/s": len(pairs) / total,
         "peaks, billions a second": peaks,
-        "stages": stages,
+        "stages": stages(pairs, model, total),
+        "graphs": by_kind(nodes, sum(model.seconds.values()) * 1e6, peaks),
     }
+    for row in (*report["stages"].values(), *report["graphs"].values()):
+        row["microseconds"] /= len(pairs)
+        row["share"] = row["microseconds"] * len(pairs) / total / 1e6
+        if "work" in row:
+            row["work"] /= len(pairs)
     print(render(report))
     if options.output:
         options.output.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def open_profiled(path: Path, folder: Path) -> onnxruntime.InferenceSession:
-    """A session of one thread like a reader's, that writes down how long each operation took."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    options.enable_profiling = True
-    options.profile_file_prefix = str(folder / "profile")
-    return onnxruntime.InferenceSession(
-        path,
-        options,
-        providers=["CPUExecutionProvider"],
-        disabled_optimizers=onnx_model.DISABLED_OPTIMIZERS,
-    )
+def stages(pairs: Pairs, model: TimedModel, total: float) -> dict[str, dict[str, float]]:
+    """Microseconds of each stage of all questions, which take `total` seconds."""
+
+    def tokenise_all(texts: Iterable[str]) -> None:
+        for text in texts:
+            tokenise(text)
+
+    def decode() -> None:
+        first = int(model.vocabulary.no_answer)  # the place that stands for no answer
+        for start, end in model.logits:
+            top_spans(start[:, first:], end[:, first:])
+
+    spent = {
+        "tokenising questions": seconds(tokenise_all, [question for question, _ in pairs]),
+        "tokenising passages": seconds(tokenise_all, dict.fromkeys(text for _, text in pairs)),
+        "embedding": model.seconds["embed"],
+        "encoding": model.seconds["encode"],
+        "answering": model.seconds["answer"],
+        "decoding: best spans": seconds(decode),
+    }
+    spent["batching, merging and the rest"] = total - sum(spent.values())
+    return {stage: {"microseconds": each * 1e6} for stage, each in spent.items()}
+
+
+def profile_sessions(folder: Path) -> list[onnxruntime.InferenceSession]:
+    """A list that fills with the sessions opened from now on, each of which writes a profile."""
+    sessions: list[onnxruntime.InferenceSession] = []
+
+    class Profiled(onnxruntime.InferenceSession):
+        def __init__(self, path: Path, options: Any, **named: Any) -> None:
+            options.enable_profiling = True
+            options.profile_file_prefix = str(folder / path.stem)
+            super().__init__(path, options, **named)
+            sessions.append(self)
+
+    onnxruntime.InferenceSession = Profiled
+    return sessions
 
 
 def second_half(profile: Path) -> list[dict[str, Any]]:
@@ -147,9 +192,13 @@ def second_half(profile: Path) -> list[dict[str, Any]]:
 
 
 def by_kind(
-    nodes: list[dict[str, Any]], graph: float, peaks: dict[str, float]
+    nodes: list[dict[str, Any]], total: float, peaks: dict[str, float]
 ) -> dict[str, dict[str, float]]:
-    """Microseconds, and billions of operations or bytes a second with their share of the peak."""
+    """Microseconds, and billions of operations or bytes a second with their share of the peak.
+
+    Args:
+        total: microseconds of all steps of the model
+    """
     kinds = {operation: kind for kind, operations in KINDS.items() for operation in operations}
     spent: dict[str, float] = defaultdict(float)
     work: dict[str, float] = defaultdict(float)
@@ -166,19 +215,19 @@ def by_kind(
         else:
             outputs = [next(iter(x.items())) for x in about["output_type_shape"]]
             work[kind] += sum(WIDTHS.get(t, 4) * np.prod(size) for t, size in shapes + outputs)
-    stages: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = {}
     for kind in sorted(spent, key=spent.__getitem__, reverse=True):
         rate = work[kind] / spent[kind] / 1e3
         peak = peaks[kind if kind in peaks else "bytes"]
-        stages[f"network: {kind}"] = {
+        rows[kind] = {
             "microseconds": spent[kind],
             "work": work[kind],
             "peak": peak,
             "rate": rate,
             "of peak": rate / peak,
         }
-    stages["network: between operations"] = {"microseconds": graph - sum(spent.values())}
-    return stages
+    rows["around and between operations"] = {"microseconds": total - sum(spent.values())}
+    return rows
 
 
 def measure_peaks(folder: Path) -> dict[str, float]:
@@ -219,7 +268,7 @@ def fastest(call: Callable[[], Any]) -> float:
 
 
 def render(report: dict[str, Any]) -> str:
-    """A Markdown table."""
+    """Two Markdown tables, and a line on the work of a question."""
     peaks = ", ".join(
         f"{name} {rate:.0f}" for name, rate in report["peaks, billions a second"].items()
     )
@@ -227,28 +276,37 @@ def render(report: dict[str, Any]) -> str:
         f"{report['machine']}, one thread, fabir {report['fabir']}; {report['questions']} "
         f"questions, {report['questions/s']:.0f} a second; peaks in billions a second: {peaks}",
         "",
-        "| stage | microseconds a question | share | millions of operations or bytes a question |"
-        " billions a second | of the peak |",
-        "|---|---|---|---|---|---|",
+        "| stage | microseconds a question | share |",
+        "|---|---|---|",
     ]
     for name, row in report["stages"].items():
+        lines.append(f"| {name} | {row['microseconds']:.0f} | {row['share']:.0%} |")
+    lines += [
+        "",
+        "| within embedding, encoding and answering | microseconds a question | share |"
+        " millions of operations or bytes a question | billions a second | of the peak |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in report["graphs"].items():
         rate = " |  | "
         if "rate" in row:
             rate = f"{row['work'] / 1e6:.1f} | {row['rate']:.0f} | {row['of peak']:.0%}"
         lines.append(f"| {name} | {row['microseconds']:.0f} | {row['share']:.0%} | {rate} |")
-    worked = [row for row in report["stages"].values() if "work" in row]
-    products = [row for name, row in report["stages"].items() if "products" in name]
+    return "\n".join([*lines, "", summary(report["graphs"])])
+
+
+def summary(graphs: dict[str, dict[str, float]]) -> str:
+    worked = [row for row in graphs.values() if "work" in row]
+    products = [row for name, row in graphs.items() if "products" in name]
     operations = sum(row["work"] for row in products)
     moved = sum(row["work"] for row in worked) - operations
     least = sum(row["work"] / row["peak"] for row in worked) / 1e3
     alone = sum(row["work"] / row["peak"] for row in products) / 1e3
-    lines += [
-        "",
+    return (
         f"A question: {operations / 1e6:.0f} million operations of products, {moved / 1e6:.0f} MB "
         f"read and written by all else; at the peaks {alone:.0f} microseconds for the products, "
-        f"{least:.0f} for everything in the graph.",
-    ]
-    return "\n".join(lines)
+        f"{least:.0f} for everything in the graphs."
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What different tokenisers make of SQuAD: answers aligned, length, GloVe coverage, speed.
+"""Tokenisers on SQuAD: aligned answers, words per passage, GloVe coverage, speed.
 
     python benchmarks/tokenisers.py --train FILE --dev FILE --vectors FILE [--output FOLDER]
 
-Prints the Markdown table of docs/tokenisation.md; `--output` adds it as FOLDER/tokenisers.json.
-Needs the extra `dev` for NLTK, but none of NLTK's downloads.
+The result is the Markdown table of docs/tokenisation.md; `--output` writes it as
+FOLDER/tokenisers.json too. NLTK is in the extra `dev`; none of its downloads is needed.
 """
 
 import argparse
@@ -30,7 +30,7 @@ LETTERS = r"[^\W\d_]+"
 NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?"
 CLITIC = r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b"
 REST = r"[^\w\s]|_"
-# What FABIR's authors, as those of BiDAF, split NLTK's words at.
+# FABIR's authors split NLTK's words at these characters, as BiDAF's authors do.
 AUTHORS = re.compile("([-\u2212\u2014\u2013/~\"'\u201c\u2019\u201d\u2018\u00b0])")
 
 
@@ -44,7 +44,7 @@ def nltk_words(text: str) -> Spans:
 
 
 def nltk_sentences_words(text: str) -> Spans:
-    # The untrained sentence splitter: the trained one is a download.
+    # This sentence splitter is untrained, because the trained one is a download.
     sentences = PunktSentenceTokenizer().span_tokenize(text)
     return [
         (begin + start, begin + end)
@@ -90,7 +90,7 @@ CANDIDATES: dict[str, Callable[[str], Spans]] = {
 
 @dataclass
 class Figures:
-    """Counts for one tokeniser on one file; `cut` says what kind of word unaligned answers cut."""
+    """Counts for one tokeniser on one file. `cut` counts the words that unaligned answers cut."""
 
     passages: int = 0
     characters: int = 0
@@ -132,7 +132,7 @@ def stripped(answer: str, start: int) -> tuple[int, int]:
 
 
 def kind_cut(text: str, spans: Spans, gold: tuple[int, int]) -> str:
-    """What the answer's border falls inside of: a number, letters, or another kind of word."""
+    """The kind of word that the answer's border cuts: a number, letters, or another."""
     cut = [text[s:e] for s, e in spans if s < gold[0] < e or s < gold[1] < e]
     if not cut:
         return "other"

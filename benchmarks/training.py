@@ -1,16 +1,18 @@
-"""How fast readers train, and with how much memory.
+"""Speed and memory of training.
 
     python benchmarks/training.py --train train-v1.1.json --dev dev-v1.1.json --vectors FILE \
         [--configs crossconv bidaf] [--seconds 60] [--rounds 1] [--output FILE] \
         [--training.KEY VALUE ...]
 
-Each configuration is trained by `fabir train` for a while, the first 20 seconds of steps not
-counted, and then stopped; all take part in every round. Prints a Markdown table of the medians, and
-how many times as fast as each the first one is; `--output` writes the same as JSON. Arguments that
-are not listed here change the configurations. Memory is the peak of all processes together, shared
-pages once (PSS), looked at every second. Below: the operations of the first one's products
-(multiplications and additions, forwards and backwards, padding included), and what share of this
-machine's fastest product in bfloat16 they are at its rate; on a GPU if there is one.
+`fabir train` trains each configuration for a while and is then stopped. The first 20 seconds of
+steps do not count. All configurations take part in every round. The result is a Markdown table of
+the medians, with the first configuration's rate over each one's; `--output` writes it as JSON.
+Arguments that are not listed here change the configurations.
+
+Memory is the peak of all processes together, measured every second, with shared pages counted once
+(PSS). The last line has the operations of the first configuration's products: multiplications and
+additions, forwards and backwards, with padding. It also has their rate as a share of the fastest
+product in bfloat16 on this machine, or on its GPU.
 """
 
 import argparse
@@ -37,7 +39,7 @@ from fabir.training.run import prepare
 WARM_UP = 20.0  # seconds of steps
 COUNTED = 8  # batches whose operations are counted
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-SIZE = {"cuda": 8192, "cpu": 2048}[DEVICE]  # of the product that shows the peak
+SIZE = {"cuda": 8192, "cpu": 2048}[DEVICE]  # of the product that measures the peak
 
 
 def main() -> None:
@@ -95,8 +97,10 @@ def main() -> None:
 
 
 def operations(config: str, changes: list[str], options: argparse.Namespace) -> float:
-    """Of the products of a question, the mean over some batches. Torch does not count what is in
-    oneDNN's recurrent layers, BiDAF's."""
+    """Operations of a question's products, the mean over some batches.
+
+    Torch does not count operations in oneDNN's recurrent layers, which BiDAF has.
+    """
     settings = load_config(config, changes)
     files = RunFiles(train=(Path(options.train),), vectors=options.vectors, on_bad_answer="skip")
     ready = prepare(settings, files)
@@ -109,12 +113,12 @@ def operations(config: str, changes: list[str], options: argparse.Namespace) -> 
 
 
 def peak() -> float:
-    """Operations a second of the fastest of many products of matrices in bfloat16."""
+    """Operations per second of the fastest of many matrix products in bfloat16."""
     x = torch.ones(SIZE, SIZE, dtype=torch.bfloat16, device=DEVICE)
     times = []
     for _ in range(30):
         began = time.perf_counter()
-        (x @ x)[0, 0].item()  # waits for a GPU
+        (x @ x)[0, 0].item()  # this waits for a GPU
         times.append(time.perf_counter() - began)
     return 2 * SIZE**3 / min(times)
 
@@ -153,14 +157,14 @@ def progress(output: Path) -> Progress:
 
 
 def megabytes(group: int) -> float:
-    """Of all processes of a session."""
+    """Megabytes of all processes of a session."""
     total = 0
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             if int(status.read_text().rpartition(")")[2].split()[3]) == group:
                 rollup = (status.parent / "smaps_rollup").read_text()
                 total += int(rollup.partition("Pss:")[2].split()[0])
-        except (OSError, IndexError, ValueError):  # it has ended
+        except (OSError, IndexError, ValueError):  # the process has ended
             continue
     return total / 1024
 

@@ -12,7 +12,7 @@ from fabir.answer.files import predictions, read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.answer.spans import top_spans
 from fabir.data.squad import Dataset, read_squad
-from fabir.evaluation.reader import evaluate_reader
+from fabir.evaluation.model import evaluate_model
 from fabir.layers.pointer import SpanLogits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
@@ -68,7 +68,7 @@ def test_scores_are_the_pinned_ones(
     processors: int, data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", str(processors))
-    scores = evaluate_reader(Predictor.load(), data)
+    scores = evaluate_model(Predictor.load(), data)
     assert scores == pytest.approx(PINNED, rel=0, abs=0.01), ADVICE
 
 

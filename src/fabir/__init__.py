@@ -1,6 +1,6 @@
-"""fabir: finds the answer to a question in a text, and shows where it stands.
+"""fabir finds the answer to a question in a text, with its offsets.
 
-The public names are imported on first use, so that `import fabir` and `fabir --help` are instant.
+Public names are imported on first use, so that `import fabir` and `fabir --help` are instant.
 """
 
 import importlib
@@ -8,12 +8,12 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-# A thread that waits for others by spinning takes a shared processor away from them: up to twenty
-# times slower. It has to be said before the first import of torch.
+# A thread that spins while it waits takes a shared processor away from the others, which makes them
+# up to twenty times slower. The variable must be set before the first import of torch.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# ONNX Runtime 1.29 and later keep a number for the device in the home folder and report to
-# Microsoft. It has to be said before the first import of onnxruntime, which reads it only then.
+# ONNX Runtime 1.29 and later store a device number in the home folder and send telemetry to
+# Microsoft. The variable must be set before onnxruntime is imported, which reads it only then.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:

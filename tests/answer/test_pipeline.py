@@ -21,7 +21,7 @@ QUESTION = "What pulls the drops?"
 
 @dataclass
 class SquadExample:
-    """As much of transformers' as counts."""
+    """The attributes of transformers' SquadExample that the pipeline needs."""
 
     question_text: str
     context_text: str
@@ -100,28 +100,28 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
 
 
 def test_an_impossible_answer_is_empty(tmp_path: Path) -> None:
-    reader = small_reader()
-    always = pipeline(model=reader, handle_impossible_answer=True)
+    model = small_reader()
+    always = pipeline(model=model, handle_impossible_answer=True)
     results = always(QUESTION, RAIN, top_k=100)
     assert results[-1] == {"score": 0.0, "start": 0, "end": 0, "answer": ""}
     assert always(QUESTION, " ") == {"score": 1.0, "start": 0, "end": 0, "answer": ""}
-    assert pipeline(model=reader)(QUESTION, " ") == []
+    assert pipeline(model=model)(QUESTION, " ") == []
 
 
 def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
-    """With all logits equal no answer is as probable as any span."""
-    reader = small_reader()
-    vocabulary = replace(reader.vocabulary, trained=(NO_ANSWER, *reader.vocabulary.trained))
-    rows = reader.fixed_rows
-    reader = type(reader).build("fabir", reader.config, vocabulary, rows)
+    """If all logits are equal, no answer is as probable as any span."""
+    model = small_reader()
+    vocabulary = replace(model.vocabulary, trained=(NO_ANSWER, *model.vocabulary.trained))
+    rows = model.fixed_rows
+    model = type(model).build("fabir", model.config, vocabulary, rows)
 
     def equal(batch: Any, *_: Any) -> tuple[np.ndarray, np.ndarray]:
         shape = len(batch.question), batch.passage.shape[1]
         logits = np.where(batch.passage[batch.passage_of] > 0, 0.0, -np.inf).reshape(shape)
         return logits.astype(np.float32), logits.astype(np.float32)
 
-    reader.answer = equal  # type: ignore[method-assign]
-    results = pipeline(model=reader)(
+    model.answer = equal  # type: ignore[method-assign]
+    results = pipeline(model=model)(
         QUESTION, "Rain falls.", handle_impossible_answer=True, top_k=9, max_answer_len=1
     )
     assert {result["answer"] for result in results} == {"Rain", "falls", ".", ""}

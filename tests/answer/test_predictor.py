@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.answer.batching import BatchedReader
+from fabir.answer.batching import BatchedModel
 from fabir.answer.predictor import Answer, Predictor
 from fabir.data.batches import Batch
 from fabir.errors import InputError
@@ -28,22 +28,22 @@ WORDS = " ".join(passage for _, passage in PAIRS).split()
 
 @pytest.fixture(autouse=True)
 def _full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that what a text is batched with changes no more than the last digits."""
+    """Use float32, so that the rest of a batch changes only the last digits of a score."""
     monkeypatch.setattr(TorchModel, "bfloat16", False)
 
 
-def lively_reader() -> TorchModel:
-    """Untrained, with logits that are far from each other."""
-    reader = small_reader()
+def lively_model() -> TorchModel:
+    """An untrained model with logits that are far from each other."""
+    model = small_reader()
     with torch.no_grad():
-        for name, weight in reader.network.named_parameters():
+        for name, weight in model.network.named_parameters():
             if "selectors" in name:
                 weight.mul_(3)
-    return reader
+    return model
 
 
 def lively_predictor(**options: int) -> Predictor:
-    return Predictor(lively_reader(), **options)
+    return Predictor(lively_model(), **options)
 
 
 class Encoder:
@@ -135,11 +135,11 @@ def test_fewer_than_one_answer_cannot_be_asked_for(predictor: Predictor, top_k: 
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    reader = small_reader()
+    model = small_reader()
     with pytest.raises(InputError, match="at least 1 word"):
-        Predictor(reader, max_words=0)
+        Predictor(model, max_words=0)
     with pytest.raises(InputError, match="stride 50 does not fit window size 40"):
-        Predictor(reader, window=40, stride=50)
+        Predictor(model, window=40, stride=50)
 
 
 def test_no_pairs_have_no_answers(predictor: Predictor) -> None:
@@ -175,7 +175,7 @@ def test_the_answers_do_not_depend_on_the_batch(
     pairs = [(question, text_of(length)) for length in (5, 700, 90, 16) for question, _ in PAIRS]
     alone = [predictor.answer(*pair, 3) for pair in pairs]
     for chunk, tokens in ((2048, 8192), (3, 8192), (2048, 1), (1, 64)):
-        monkeypatch.setattr(BatchedReader, "chunk", chunk)
+        monkeypatch.setattr(BatchedModel, "chunk", chunk)
         monkeypatch.setattr(TorchModel, "batch_words", tokens)
         for found, expected in zip(predictor.answer_all(pairs, 3), alone, strict=True):
             assert_alike(found, expected)
@@ -188,19 +188,19 @@ def test_several_threads_give_the_answers_of_one(
     pairs = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = list(predictor.answer_all(pairs, 3))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    threaded = lively_predictor(memory=5_000)  # the table of spellings changes under way
+    threaded = lively_predictor(memory=5_000)  # the cache of spellings is emptied meanwhile
     for found, answers in zip(threaded.answer_all(pairs, 3), expected, strict=True):
         assert_alike(found, answers)
     with pytest.raises(InputError, match="question 13 is empty"):
         list(threaded.answer_all([*pairs, (" ", "Rain falls.")]))
 
 
-@pytest.mark.parametrize("remembers", [False, True])
-def test_several_threads_may_ask_at_a_time(predictor: Predictor, remembers: bool) -> None:
+@pytest.mark.parametrize("caches", [False, True])
+def test_several_threads_may_ask_at_a_time(predictor: Predictor, caches: bool) -> None:
     asked = [(question, text_of(length)) for length in (5, 300, 90) for question, _ in PAIRS]
     expected = [predictor.answer(*pair, 3) for pair in asked]
-    model = cast(Any, Encoder(predictor.model)) if remembers else lively_reader()
-    shared = Predictor(model, memory=30_000)  # spellings and passages come and go
+    model = cast(Any, Encoder(predictor.model)) if caches else lively_model()
+    shared = Predictor(model, memory=30_000)  # the caches are emptied meanwhile
 
     def ask(pair: tuple[str, str]) -> list[Answer]:
         return shared.answer(*pair, 3)
@@ -229,7 +229,7 @@ def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> Non
 def test_pairs_are_taken_from_a_stream_as_they_are_needed(
     predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BatchedReader, "chunk", 8)
+    monkeypatch.setattr(BatchedModel, "chunk", 8)
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -242,7 +242,7 @@ def test_pairs_are_taken_from_a_stream_as_they_are_needed(
     assert taken == 0
     for number in range(1, 30):
         assert next(answers)
-        assert taken <= number + 2 * 8  # a chunk is read while the one before is answered
+        assert taken <= number + 2 * 8  # one chunk is read ahead
 
 
 def test_forgetting_spellings_between_batches_changes_no_answer(
@@ -264,7 +264,7 @@ def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) ->
     expected = list(Predictor(encoder.model, window=40, stride=30).read_all(asked, 2))
 
     def assert_read(chosen: range, *words: int) -> None:
-        """They are read as without, and of passages nothing but windows of so many words."""
+        """Answers equal those without a cache; exactly windows of these lengths are encoded."""
         encoder.read.clear()
         readings = predictor.read_all([asked[i] for i in chosen], 2)
         for found, reading in zip(readings, [expected[i] for i in chosen], strict=True):
@@ -274,7 +274,7 @@ def test_what_was_made_of_a_passage_serves_all_its_questions(no_answer: bool) ->
 
     every = range(len(asked))
     assert_read(every[:1], 5)
-    assert_read(every[:5], 40, 40, 40)  # the second passage is read in three
+    assert_read(every[:5], 40, 40, 40)  # the second passage has three windows
     assert_read(every[:9], 33)
     assert_read(every[:13], 16)
     assert_read(every)
@@ -306,7 +306,7 @@ def test_no_more_passages_are_kept_than_there_is_room_for() -> None:
     assert read(short[0]) == [40]
     assert read(short[1]) == [40]
     assert read(*short[:2]) == []
-    assert read(short[2]) == [40]  # for which the others had to go
+    assert read(short[2]) == [40]  # the cache was emptied for the next one
     assert read(short[2]) == []
     assert read(short[0]) == [40]
     predictor.forget()
@@ -314,7 +314,7 @@ def test_no_more_passages_are_kept_than_there_is_room_for() -> None:
 
 
 def test_a_call_about_more_than_is_kept_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BatchedReader, "most_kept", 100)
+    monkeypatch.setattr(BatchedModel, "most_cached", 100)
     encoder = Encoder(small_reader())
     predictor = Predictor(cast(Any, encoder))
     for _ in range(2):
@@ -323,8 +323,8 @@ def test_a_call_about_more_than_is_kept_keeps_nothing(monkeypatch: pytest.Monkey
 
 
 def test_long_passages_have_the_best_answers_of_all_windows() -> None:
-    reader = lively_reader()
-    predictor = Predictor(reader, window=16, stride=10, max_words=4)
+    model = lively_model()
+    predictor = Predictor(model, window=16, stride=10, max_words=4)
     question, passage = "Where does rain fall from?", text_of(61)
     tokens = tokenise(passage)
     spans: list[tuple[float, int, int]] = []
@@ -334,7 +334,7 @@ def test_long_passages_have_the_best_answers_of_all_windows() -> None:
         start, end = tokens.starts[begin], tokens.ends[begin + 15]
         batch = batch_of(predictor.model.vocabulary, (question, passage[start:end]))
         with torch.inference_mode():
-            heads, tails = (side[0, :16].double().numpy() for side in reader.network(batch))
+            heads, tails = (side[0, :16].double().numpy() for side in model.network(batch))
         masses.append((np.logaddexp.reduce(heads), np.logaddexp.reduce(tails)))
         spans += [
             (heads[i] + tails[j], tokens.starts[begin + i], tokens.ends[begin + j])
@@ -356,7 +356,7 @@ def test_one_window_of_one_word_is_certain(predictor: Predictor) -> None:
 
 
 def test_a_folder_is_loaded_with_its_options(tmp_path: Path) -> None:
-    lively_reader().save(tmp_path)
+    lively_model().save(tmp_path)
     loaded = Predictor.load(tmp_path, max_words=3)
     assert loaded.max_words == 3
     same = lively_predictor(max_words=3)

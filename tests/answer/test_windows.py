@@ -1,4 +1,4 @@
-"""Windows cover every text, and merging keeps the best of what they find."""
+"""Windows cover every text, and merging selects the best of their candidates."""
 
 from itertools import pairwise
 

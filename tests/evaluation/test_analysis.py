@@ -1,4 +1,4 @@
-"""What an analysis counts, on answers that were made up."""
+"""The numbers of an analysis, on invented answers."""
 
 import json
 from dataclasses import replace
@@ -45,12 +45,12 @@ def test_groups_share_out_all_questions() -> None:
 def test_calibration_is_the_gap_between_said_and_right() -> None:
     data = dataset()
     measured = analysed(data, good=0)["readers"]["good"]["calibration"]
-    assert measured["error"] == pytest.approx(0.2)  # 0.8 said, always right
+    assert measured["error"] == pytest.approx(0.2)  # confidence 0.8, always right
     assert {tuple(point) for point in measured["curve"]} == {(0.8, 1.0)}
 
 
 def test_a_calibration_curve_by_hand() -> None:
-    """Twenty answers in no order; those that are given more than one half are right."""
+    """Twenty shuffled answers; those with a confidence above one half are right."""
     order = np.random.default_rng(0).permutation(20)
     sure = (order + 1) / 20
     curve = _calibration(sure, 100.0 * (sure > 0.5))

@@ -1,4 +1,4 @@
-"""Into which group a question falls."""
+"""The group of each question."""
 
 import pytest
 from hypothesis import given

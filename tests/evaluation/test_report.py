@@ -22,7 +22,7 @@ PUBLISHED = Path(__file__).parents[2] / "dev" / "results" / "breakdown"
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots that are drawn fast."""
+    """Draw plots fast."""
     monkeypatch.setattr(plots, "_DOTS", 30)
 
 

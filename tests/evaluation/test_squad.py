@@ -25,7 +25,7 @@ References = dict[str, list[str]]
 
 
 def dataset(references: References, version: str) -> Dataset:
-    """Questions by id with the texts of their answers; in 2.0 data none means impossible."""
+    """Questions by id with their answers' texts; in 2.0 data no text means no answer."""
     v2 = version != "1.1"
     questions = tuple(
         Question(id, "?", tuple(Answer(text, 0) for text in texts), impossible=v2 and not texts)
@@ -100,7 +100,7 @@ def rules_v2(
         result[f"{prefix}total"] = len(ids)
     for name, raw in scores.items() if na_prob is not None else ():
         assert na_prob is not None
-        # Every number of questions answered, surest first: the first of the best ones wins.
+        # For each number of answers, by rising probability; the first of equal scores wins.
         order = sorted(na_prob, key=na_prob.__getitem__)
         track: list[float] = [len(groups["NoAns_"])]
         for id in order:

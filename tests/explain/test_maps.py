@@ -1,4 +1,4 @@
-"""Attention weights are read off every reader, and nothing is left behind."""
+"""Attention weights are recorded for every architecture, and no hook remains."""
 
 from typing import Any, Literal
 
@@ -21,25 +21,25 @@ from factories import ABBEY, RAIN, batch_of, small_config, small_reader
 QUESTION = "Where does rain fall from?"
 
 
-# Of the small readers, head by head.
+# The number of maps of each architecture, head by head.
 MAPS = {
-    "fabir": (1 + 3) * (2 + 1) * 4,  # layers; both texts, and one meeting the other; heads
-    "crossconv": 2 + 4,  # both texts alone; a passage meeting its question in each layer
-    "bidaf": 1,  # both ways in one map
-    "rnet": 2 + 1,  # forwards and backwards over the question; over the passage itself
-    "a3": 2 * 4 + 2,  # both texts with four heads; each meeting the other
-    "qanet": 2 * 8 + 2 + 3 * 2 * 8,  # both texts; each meeting the other; passes of two blocks
+    "fabir": (1 + 3) * (2 + 1) * 4,  # layers; both texts, and cross-attention; heads
+    "crossconv": 2 + 4,  # self-attention of both texts; cross-attention in each layer
+    "bidaf": 1,  # both directions in one map
+    "rnet": 2 + 1,  # forwards and backwards over the question; self-attention of the passage
+    "a3": 2 * 4 + 2,  # self-attention of both texts with four heads; cross-attention both ways
+    "qanet": 2 * 8 + 2 + 3 * 2 * 8,  # both texts; cross-attention both ways; passes of two blocks
 }
 
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("question", [QUESTION, "Rain", " ".join(["rain"] * 15)])
 def test_every_reader_has_maps_of_its_texts(name: str, question: str) -> None:
-    """Also where question and passage are as long as each other."""
-    reader = small_reader(name)
+    """Also if question and passage have the same length."""
+    model = small_reader(name)
     asked, words = tokenise(question).words, tokenise(RAIN).words
-    maps = explain(reader, question, RAIN).maps
-    # What pools a text is not a map, but looks like one of a question of one word.
+    maps = explain(model, question, RAIN).maps
+    # The pooling of a text is not a map, but has the shape of a map of a one-word question.
     assert len(maps) == MAPS[name] or (len(asked) == 1 and len(maps) > MAPS[name])
     assert any(each.columns[: len(words)] == words for each in maps) or name == "bidaf"
     for each in maps:
@@ -52,7 +52,7 @@ def test_every_reader_has_maps_of_its_texts(name: str, question: str) -> None:
 def test_crossconv_has_maps(question: str) -> None:
     maps = explain(small_reader("crossconv", CrossConvConfig(layers=3)), question, RAIN).maps
     asked, words = tokenise(question).words, tokenise(RAIN).words
-    assert len(maps) == 2 + 3  # both texts in the reduction layer, then a passage of its question
+    assert len(maps) == 2 + 3  # self-attention of both texts, then cross-attention in each layer
     for each in maps:
         assert [word for word in each.rows if word] in (asked, words)
         assert [word for word in each.columns if word] in (asked, words)
@@ -60,8 +60,8 @@ def test_crossconv_has_maps(question: str) -> None:
 
 
 def test_a_network_that_attends_at_each_step_has_a_row_for_each_word() -> None:
-    reader = small_reader("rnet", RnetConfig(self_attention=False))
-    maps = {each.module: each for each in explain(reader, QUESTION, RAIN).maps}
+    model = small_reader("rnet", RnetConfig(self_attention=False))
+    maps = {each.module: each for each in explain(model, QUESTION, RAIN).maps}
     for direction in ("forwards", "backwards"):
         each = maps[f"attention.{direction}"]
         assert (each.rows, each.columns) == (tokenise(RAIN).words, tokenise(QUESTION).words)
@@ -81,9 +81,9 @@ def test_a_sentinel_is_named_in_its_place(place: Literal["before", "after"]) -> 
 
 def test_a_question_as_long_as_there_are_heads_is_not_taken_for_heads() -> None:
     config = small_config(FabirConfig(cross_attention="row-wise", heads=4))
-    reader = small_reader("fabir", config)
+    model = small_reader("fabir", config)
     question = "Where does it fall"
-    maps = [m for m in explain(reader, question, RAIN).maps if "cross_attention" in m.module]
+    maps = [m for m in explain(model, question, RAIN).maps if "cross_attention" in m.module]
     per_layer = len(maps) // len({each.module for each in maps})
     assert per_layer == 4
     for each in maps:
@@ -92,10 +92,10 @@ def test_a_question_as_long_as_there_are_heads_is_not_taken_for_heads() -> None:
 
 
 def test_the_weights_are_those_that_the_network_used() -> None:
-    reader = small_reader()
+    model = small_reader()
     maps = [
         each
-        for each in explain(reader, QUESTION, RAIN).maps
+        for each in explain(model, QUESTION, RAIN).maps
         if each.module == "layers.0.self_attention.weights" and len(each.rows) > 10
     ]
     used: list[torch.Tensor] = []
@@ -103,41 +103,41 @@ def test_the_weights_are_those_that_the_network_used() -> None:
     def keep(module: nn.Module, inputs: Any, heads: Any) -> None:
         used.extend(heads)
 
-    weights = reader.network.get_submodule("layers.0.self_attention.weights")
+    weights = model.network.get_submodule("layers.0.self_attention.weights")
     weights.register_forward_hook(keep)
     with torch.inference_mode():
-        reader.network(batch_of(reader.vocabulary, (QUESTION, RAIN)))
+        model.network(batch_of(model.vocabulary, (QUESTION, RAIN)))
     theirs = [head[0] for head in used if head.shape[1] == len(maps[0].rows)]
     assert [each.head for each in maps] == [1, 2, 3, 4]
     for each, expected in zip(maps, theirs, strict=True):
         np.testing.assert_allclose(each.weights, expected, atol=1e-5)
 
 
-def hooks(reader: TorchModel) -> int:
+def hooks(model: TorchModel) -> int:
     return sum(
         len(module._forward_hooks) + len(module._forward_pre_hooks)
-        for module in reader.network.modules()
+        for module in model.network.modules()
     )
 
 
-def look(reader: TorchModel, batch: Any) -> None:
-    with recorded(reader.network):
-        reader.network(batch)
+def record(model: TorchModel, batch: Any) -> None:
+    with recorded(model.network):
+        model.network(batch)
 
 
 def test_nothing_is_left_behind_also_after_an_error() -> None:
-    reader = small_reader()
-    batch = batch_of(reader.vocabulary, (QUESTION, ABBEY))
+    model = small_reader()
+    batch = batch_of(model.vocabulary, (QUESTION, ABBEY))
     with torch.inference_mode():
-        before = reader.network(batch)
-        with recorded(reader.network) as found:
-            during = reader.network(batch)
+        before = model.network(batch)
+        with recorded(model.network) as found:
+            during = model.network(batch)
             count = len(found)
-        after = reader.network(batch)
+        after = model.network(batch)
     with pytest.raises(AttributeError):
-        look(reader, None)
+        record(model, None)
     assert len(found) == count > 0
-    assert hooks(reader) == 0
+    assert hooks(model) == 0
     for first, second, third in zip(before, during, after, strict=True):
         assert torch.equal(first, second)
         assert torch.equal(first, third)

@@ -17,22 +17,22 @@ QUESTION = "Where does rain fall from?"
 
 
 def test_probabilities_and_answers_are_the_predictors() -> None:
-    reader = small_reader()
-    found = explain(reader, QUESTION, RAIN, top_k=3)
-    assert found.answers == Predictor(reader).answer(QUESTION, RAIN, top_k=3)
+    model = small_reader()
+    found = explain(model, QUESTION, RAIN, top_k=3)
+    assert found.answers == Predictor(model).answer(QUESTION, RAIN, top_k=3)
     for side in (found.start, found.end):
         assert len(side) == len(found.words)
         assert side.sum() == pytest.approx(1, abs=1e-5)
     pairs = np.outer(found.start, found.end)
     spans = np.triu(pairs) - np.triu(pairs, 15)  # of at most 15 words
-    # The predictor's are in bfloat16.
+    # The predictor's scores are in bfloat16.
     assert found.answers[0].score == pytest.approx(spans.max(), rel=0.05)
 
 
 def test_of_a_long_passage_it_shows_where_the_best_answer_is() -> None:
-    reader = small_reader()
+    model = small_reader()
     passage = " ".join([RAIN] * 30 + [ABBEY] * 30)
-    found = explain(reader, QUESTION, passage)
+    found = explain(model, QUESTION, passage)
     assert len(found.words) == 400
     assert found.answers[0].text.split()[0] in found.words
 

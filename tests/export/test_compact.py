@@ -1,4 +1,4 @@
-"""A compact reader is the same reader, nearly: fewer words, rounded weights."""
+"""A compact model is nearly the same model, with fewer words and rounded weights."""
 
 from pathlib import Path
 
@@ -12,39 +12,39 @@ from factories import EXAMPLES, batch_of, small_reader
 
 
 def test_all_words_and_rounding_change_logits_little(tmp_path: Path) -> None:
-    reader = small_reader()
-    reader.save(tmp_path / "whole")
+    model = small_reader()
+    model.save(tmp_path / "whole")
     compact(tmp_path / "whole", tmp_path / "small", words=1000)
     small = TorchModel.load(tmp_path / "small")
-    assert small.vocabulary == reader.vocabulary
-    scale = reader.fixed_rows.abs().amax(dim=1, keepdim=True)
-    assert ((small.fixed_rows - reader.fixed_rows).abs() <= 0.51 / 127 * scale + 1e-3).all()
-    batch = batch_of(reader.vocabulary, *(example[:2] for example in EXAMPLES))
+    assert small.vocabulary == model.vocabulary
+    scale = model.fixed_rows.abs().amax(dim=1, keepdim=True)
+    assert ((small.fixed_rows - model.fixed_rows).abs() <= 0.51 / 127 * scale + 1e-3).all()
+    batch = batch_of(model.vocabulary, *(example[:2] for example in EXAMPLES))
     with torch.inference_mode():
-        expected, found = reader.network(batch), small.network(batch)
+        expected, found = model.network(batch), small.network(batch)
     torch.testing.assert_close(found.start, expected.start, atol=0.05, rtol=0.05)
 
 
 def test_words_that_go_become_unknown() -> None:
-    reader = small_reader()
-    smaller = keep_words(reader, 3)
-    assert smaller.vocabulary.fixed == reader.vocabulary.fixed[:3]
-    gone, kept = reader.vocabulary.fixed[3], reader.vocabulary.fixed[2]
+    model = small_reader()
+    smaller = keep_words(model, 3)
+    assert smaller.vocabulary.fixed == model.vocabulary.fixed[:3]
+    gone, kept = model.vocabulary.fixed[3], model.vocabulary.fixed[2]
     assert smaller.vocabulary.word_row(gone) == 1
-    assert smaller.vocabulary.word_row(kept) == reader.vocabulary.word_row(kept)
+    assert smaller.vocabulary.word_row(kept) == model.vocabulary.word_row(kept)
 
 
 def test_trained_rows_are_cut_and_kept_too() -> None:
-    reader = small_reader()
-    reader.unfreeze_words(4)
-    assert len(keep_words(reader, 3).fixed_rows) == 3
+    model = small_reader()
+    model.unfreeze_words(4)
+    assert len(keep_words(model, 3).fixed_rows) == 3
 
 
 def test_no_words_or_the_same_folder_are_refused(tmp_path: Path) -> None:
-    reader = small_reader()
-    reader.save(tmp_path)
+    model = small_reader()
+    model.save(tmp_path)
     with pytest.raises(InputError, match="at least 1 word"):
-        keep_words(reader, 0)
+        keep_words(model, 0)
     with pytest.raises(InputError, match="another folder"):
         compact(tmp_path, tmp_path / ".", 10)
-    assert TorchModel.load(tmp_path).vocabulary == reader.vocabulary
+    assert TorchModel.load(tmp_path).vocabulary == model.vocabulary

@@ -1,4 +1,4 @@
-"""One small reader is exported, which takes a while; everything is asked of that."""
+"""Export to ONNX. Tests share one exported model, because the export takes a while."""
 
 import json
 import shutil
@@ -45,13 +45,13 @@ GRAPHS = "words.onnx", "encode.onnx", "answer.onnx"
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A model's folder, and the folder it was exported to."""
     source, output = tmp_path_factory.mktemp("model"), tmp_path_factory.mktemp("exported")
-    reader = small_reader("crossconv", CrossConvConfig(layers=1))
+    model = small_reader("crossconv", CrossConvConfig(layers=1))
     torch.manual_seed(0)
     with torch.no_grad():
-        for name, weights in reader.network.named_parameters():
+        for name, weights in model.network.named_parameters():
             if name.endswith("bias"):
-                weights.normal_(std=0.1)  # what was left out would be seen
-    reader.save(source, small=True)
+                weights.normal_(std=0.1)  # so each weight has an effect
+    model.save(source, small=True)
     data = write_files(tmp_path_factory.mktemp("data")).dev
     report = export(source, output, data=read_squad(data))
     assert report["largest_logit_difference"] < 1e-4
@@ -70,7 +70,7 @@ def in_8_bits(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
     return output
 
 
-def test_answers_are_those_of_the_reader_it_came_from(
+def test_answers_are_those_of_the_model_it_came_from(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TorchModel, "bfloat16", False)
@@ -86,7 +86,7 @@ def test_answers_are_those_of_the_reader_it_came_from(
 
 
 @pytest.mark.parametrize(
-    ("name", "config"),  # with as few layers as have all there is, since each takes its time
+    ("name", "config"),  # with the fewest layers that have every part
     [
         ("bidaf", BidafConfig(modelling_layers=1)),
         ("a3", A3Config(modelling_layers=0, highway_layers=0)),
@@ -143,7 +143,7 @@ def test_vectors_of_words_are_those_of_the_network_whatever_was_read_before(
 
 
 def assert_known_passages_are_answered_alike(folder: Path) -> None:
-    """Alone and together, in windows too; passages of different lengths share batches."""
+    """Cached passages, alone, in batches of several lengths, and in windows."""
     for options in ({}, {"window": 8, "stride": 6, "max_words": 3}):
         predictor = Predictor.load(folder, **options)
         expected = []
@@ -178,7 +178,7 @@ def test_a_known_passage_is_not_encoded_again(
     assert encoded == [1] * len({passage for _, passage in PAIRS})
 
 
-def test_a_reader_in_use_does_not_notice_that_its_folder_is_gone(
+def test_a_model_in_use_does_not_notice_that_its_folder_is_gone(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "reader"
@@ -256,13 +256,13 @@ def test_the_command_writes_8_bits(
     assert_known_passages_are_answered_alike(output)
 
 
-def test_an_exported_reader_may_teach(folders: tuple[Path, Path]) -> None:
+def test_an_exported_model_may_teach(folders: tuple[Path, Path]) -> None:
     features, config = build_features(dataset()), TrainingConfig()
     found = []
     for folder in folders:
-        reader = load_model(folder)
-        examples = usable_examples(features, reader.vocabulary, config)
-        taught = with_teacher_probabilities(reader, examples, features, config)
+        model = load_model(folder)
+        examples = usable_examples(features, model.vocabulary, config)
+        taught = with_teacher_probabilities(model, examples, features, config)
         assert taught.teacher_probabilities is not None
         found.append(taught.teacher_probabilities.values.astype(float))
     np.testing.assert_allclose(*found, atol=0.02)
@@ -293,15 +293,15 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
         Predictor.load(folder)
 
 
-def test_a_reader_that_is_saved_again_is_no_longer_exported(
+def test_a_model_that_is_saved_again_is_no_longer_exported(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     shutil.copytree(folders[1], tmp_path, dirs_exist_ok=True)
-    reader = TorchModel.load(folders[0])
-    reader.save(tmp_path)
+    model = TorchModel.load(folders[0])
+    model.save(tmp_path)
     assert isinstance(Predictor.load(tmp_path).model, TorchModel)
 
 
-def test_an_exported_reader_cannot_be_trained_on(folders: tuple[Path, Path]) -> None:
+def test_an_exported_model_cannot_be_trained_on(folders: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match=r"network\.safetensors"):
         TorchModel.load(folders[1])

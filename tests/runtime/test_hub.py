@@ -1,5 +1,4 @@
-"""Readers by name: a folder, the bundled one, or one of the Hugging Face hub, which is not asked
-here: what stands in for it records what it is told."""
+"""Models by name: a folder, the bundled model, or one on a fake Hugging Face hub."""
 
 import shutil
 import sys
@@ -21,7 +20,7 @@ ASKED = ("Who founded the abbey?", ABBEY)
 
 
 class Hub:
-    """A hub in a folder, with as much of huggingface_hub as is used."""
+    """A fake hub in a folder, with the functions of huggingface_hub that fabir calls."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -66,12 +65,12 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return hub
 
 
-def test_a_pushed_reader_is_got_by_name(hub: Hub) -> None:
-    reader = small_reader()
-    assert reader.push_to_hub("me/small", private=True) == "https://hub/me/small"
+def test_a_pushed_model_is_got_by_name(hub: Hub) -> None:
+    model = small_reader()
+    assert model.push_to_hub("me/small", private=True) == "https://hub/me/small"
     assert hub.calls == [("me/small", {"private": True, "exist_ok": True})]
     assert 'from_pretrained("me/small")' in (hub.folder / "me/small/README.md").read_text()
-    answers = Predictor(reader).answer(*ASKED)
+    answers = Predictor(model).answer(*ASKED)
     assert Predictor.from_pretrained("me/small", revision="v1").answer(*ASKED) == answers
     assert hub.calls[-1] == ("me/small", {"revision": "v1", "allow_patterns": list(FILES)})
     for name in ("me/small", Path("me/small")):
@@ -80,8 +79,8 @@ def test_a_pushed_reader_is_got_by_name(hub: Hub) -> None:
 
 
 def test_a_folder_goes_before_the_hub(hub: Hub, tmp_path: Path) -> None:
-    reader = small_reader()
-    reader.save_pretrained("me/small")
+    model = small_reader()
+    model.save_pretrained("me/small")
     assert Predictor(TorchModel.from_pretrained("me/small")).answer(*ASKED)
     Predictor.from_pretrained(tmp_path / "me" / "small", max_words=5)
     assert hub.calls == []
@@ -98,7 +97,7 @@ def test_a_model_card_is_kept(hub: Hub) -> None:
     assert (hub.folder / "me/small/README.md").read_text() == "mine"
 
 
-def test_the_bundled_reader_has_a_name(hub: Hub) -> None:
+def test_the_bundled_model_has_a_name(hub: Hub) -> None:
     assert find_model(None) == find_model("bundled") == find_model(Path("bundled")) == BUNDLED
     Path("bundled").mkdir()
     assert find_model("bundled") == Path("bundled")
@@ -109,7 +108,7 @@ def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.Monk
         Predictor.load("me/none")
     with pytest.raises(InputError, match="does not take small: no owner"):
         small_reader().push_to_hub("small")
-    with pytest.raises(InputError, match=r"hub is not a reader's folder: it lacks config.json"):
+    with pytest.raises(InputError, match=r"hub is not a model's folder: it lacks config.json"):
         push(hub.folder, "me/small")
     for path in ("runs/deep/er", "/no/reader", "nothing", "../me"):
         assert find_model(path) == Path(path)

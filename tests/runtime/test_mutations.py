@@ -147,7 +147,7 @@ NETWORKS: list[dict[str, Any]] = [
 
 
 def of_files(files: tuple[str, ...]) -> Iterator[tuple[str, Mutate]]:
-    """What is done to a file whatever is in it."""
+    """Mutations of a file of any format."""
     for number, name in enumerate(files):
         for share in (0.0, 0.5, 0.99):
             yield f"{name} cut to {share}", partial(truncated, share, name=name)
@@ -160,7 +160,7 @@ def of_files(files: tuple[str, ...]) -> Iterator[tuple[str, Mutate]]:
 
 
 def of_json() -> Iterator[tuple[str, Mutate]]:
-    """What is done to values of JSON files, and to all their text."""
+    """Mutations of values in JSON files, and of their text."""
     for name in JSON:
         for text in ("[" * 200_000, '{"a":' * 100_000, "1" * 5000, '"\\ud800"'):
             yield f"{name} is {text[:5]}", partial(replaced, text.encode(), name=name)
@@ -171,7 +171,7 @@ def of_json() -> Iterator[tuple[str, Mutate]]:
 
 
 def of_tensors(name: str, keys: list[str]) -> Iterator[tuple[str, Mutate]]:
-    """What is done to arrays."""
+    """Mutations of arrays."""
     for key in keys:
         yield f"{key} missing", partial(without_tensor, name=name, key=key)
         for what, change in TENSORS.items():
@@ -179,7 +179,7 @@ def of_tensors(name: str, keys: list[str]) -> Iterator[tuple[str, Mutate]]:
 
 
 def mutations(kind: str) -> Iterator[tuple[str, Mutate]]:
-    """What is done to a folder, by name."""
+    """All mutations of a folder, by name."""
     yield from of_files(FILES[kind])
     yield from of_json()
     trained = ["trained"] if kind == "exported" else []
@@ -222,7 +222,7 @@ def assert_sound(found: list[Reading]) -> None:
 
 
 def check(source: Path, other: Path, mode: str, mutate: Mutate, folder: Path) -> str:
-    """What came of a mutation: "same", "other" or "refused"; any other exception goes on."""
+    """The result of a mutation: "same", "other" or "refused"; other exceptions are raised."""
     shutil.copytree(source, folder)
     if mode == "old":
         make_old(folder)
@@ -246,7 +246,7 @@ def check(source: Path, other: Path, mode: str, mutate: Mutate, folder: Path) ->
 
 
 def run(made: dict[str, Path], kind: str, mode: str, folder: Path) -> dict[str, str]:
-    """What came of every mutation of a kind of folder, none of which may raise anything else."""
+    """The results of all mutations of a kind of folder."""
     came: dict[str, str] = {}
     for name, mutate in mutations(kind):
         try:
@@ -270,9 +270,9 @@ def test_a_damaged_folder_answers_as_before_or_is_refused(
 ) -> None:
     made = folders | (request.getfixturevalue("exported") if kind == "exported" else {})
     came = list(run(made, kind, mode, tmp_path / "model").values())
-    if mode == "checksums":  # whatever was changed is noticed, or was not needed
+    if mode == "checksums":  # each change is detected, or the file is not needed
         assert "other" not in came
         assert came.count("refused") > 0.9 * len(came)
-    if mode == "old":  # whatever is not noticed was said to be possible
+    if mode == "old":  # the warning covers changes that are not detected
         assert "without checksums" in capsys.readouterr().err
     assert came.count("refused") > 0.5 * len(came)

@@ -1,12 +1,17 @@
-"""How many processors are used, by what the system says."""
+"""The number of processors, and their 8-bit products, from the system's files."""
 
 import os
 from pathlib import Path
+from typing import Any
 
+import onnxruntime
 import pytest
 
+from fabir.runtime import onnx_model
 from fabir.runtime import processors as module
-from fabir.runtime.processors import processors
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.processors import lacks_vnni, processors
 
 
 @pytest.mark.parametrize(
@@ -38,3 +43,47 @@ def test_who_names_a_number_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "SHARE", tmp_path / "cpu.max")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert processors() == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "machine", "expected"),
+    [
+        ("fpu sse2 avx2", "x86_64", True),
+        ("fpu avx2 avx512f avx512bw", "AMD64", True),
+        ("fpu avx2 avx_vnni", "x86_64", False),
+        ("fpu avx2 avx512_vnni amx_int8", "x86_64", False),
+        ("fpu avx2 avx_vnni_int8x", "x86_64", True),
+        ("", "x86_64", True),
+        (None, "x86_64", True),
+        (None, "AMD64", True),
+        (None, "arm64", False),
+        ("fp asimd", "aarch64", False),
+    ],
+)
+def test_an_x86_processor_lacks_vnni_unless_its_flags_name_it(
+    flags: str | None, machine: str, expected: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "cpuinfo"
+    if flags is not None:
+        file.write_text(f"model name\t: A processor\nflags\t\t: {flags}\nbugs\t\t: avx_vnni\n")
+    assert lacks_vnni(file, machine) is expected
+
+
+@pytest.mark.parametrize("lacking", [True, False])
+def test_products_are_exact_without_vnni_and_fast_with_it(
+    lacking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[bool] = []
+
+    class Session(onnxruntime.InferenceSession):
+        def __init__(self, path: Path, options: Any, **named: Any) -> None:
+            try:
+                opened.append(options.get_session_config_entry("session.x64quantprecision") == "1")
+            except RuntimeError:  # the entry is missing
+                opened.append(False)
+            super().__init__(path, options, **named)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    monkeypatch.setattr(onnx_model, "lacks_vnni", lambda: lacking)
+    OnnxModel.load(BUNDLED)
+    assert opened == [lacking] * 3

@@ -1,4 +1,4 @@
-"""A model's folder as it is replaced, whatever is left of it, and folders without checksums."""
+"""Interrupted replacements of a model's folder, and folders without checksums."""
 
 import os
 import shutil
@@ -45,8 +45,8 @@ def folder(tmp_path: Path) -> Path:
 def states_of(
     write: Callable[[], None], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[Path]:
-    """Copies of the folder from around every replacement or removal of a file, as a kill then
-    would leave it."""
+    """Copies of the folder before and after each replacement or removal of a file, as after a
+    kill."""
     copies: list[Path] = []
 
     def copy() -> None:
@@ -73,7 +73,7 @@ def states_of(
 
 
 def outcomes(states: list[Path], before: Tensor, after: Tensor) -> set[str]:
-    """What the states answer: as before, as after, or that they are no whole model."""
+    """The results of the states: as before, as after, or refused."""
     found = set()
     for state in states:
         try:
@@ -124,7 +124,7 @@ def test_trained_word_rows_and_weights_come_together(
         tuned.copy_(tuned.half())
     states = states_of(lambda: model.save_weights(folder), folder, monkeypatch)
     assert outcomes(states, before, logits(model)) == {"before", "after", "refused"}
-    for state in states:  # which is what a resumed run comes to again
+    for state in states:  # a resumed run writes this folder again
         model.save_weights(state)
     assert outcomes(states, before, logits(model)) == {"after"}
 

@@ -1,4 +1,4 @@
-"""A reader's folder: what is written is read again, what is damaged is refused in one line."""
+"""A model's folder: a saved model loads again, and a damaged one is refused in one line."""
 
 import json
 import shutil
@@ -22,9 +22,9 @@ FILES = {"config.json", "vocabulary.json", "words.safetensors", "network.safeten
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
 
 
-def logits(reader: TorchModel) -> Tensor:
+def logits(model: TorchModel) -> Tensor:
     with torch.no_grad():
-        return torch.stack(reader.network.eval()(batch_of(reader.vocabulary, *PAIRS)))
+        return torch.stack(model.network.eval()(batch_of(model.vocabulary, *PAIRS)))
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +43,13 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 def test_answering_leaves_torch_its_threads() -> None:
     before = torch.get_num_threads()
     during: list[int] = []
-    reader = small_reader()
+    model = small_reader()
     for name in ("embedding", "reduction.reduction", "selectors.0"):
-        module = reader.network.get_submodule(name)
+        module = model.network.get_submodule(name)
         module.register_forward_hook(lambda *_: during.append(torch.get_num_threads()))
     torch.set_num_threads(2)
     try:
-        Predictor(reader).answer(EXAMPLES[0][0], EXAMPLES[0][1])
+        Predictor(model).answer(EXAMPLES[0][0], EXAMPLES[0][1])
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -58,12 +58,12 @@ def test_answering_leaves_torch_its_threads() -> None:
 
 
 def test_what_is_saved_is_loaded(saved: Path) -> None:
-    reader, loaded = small_reader(), TorchModel.load(str(saved))
-    assert (loaded.name, loaded.config) == ("fabir", reader.config)
-    assert loaded.vocabulary == reader.vocabulary
+    model, loaded = small_reader(), TorchModel.load(str(saved))
+    assert (loaded.name, loaded.config) == ("fabir", model.config)
+    assert loaded.vocabulary == model.vocabulary
     assert not loaded.network.training
-    assert torch.equal(loaded.fixed_rows, reader.fixed_rows)
-    assert torch.equal(logits(loaded), logits(reader))
+    assert torch.equal(loaded.fixed_rows, model.fixed_rows)
+    assert torch.equal(logits(loaded), logits(model))
 
 
 def test_the_folder_holds_four_files_and_no_other(saved: Path) -> None:
@@ -82,47 +82,47 @@ def test_saving_again_replaces_the_files(folder: Path) -> None:
 
 def test_word_rows_are_stored_as_float16(tmp_path: Path) -> None:
     vocabulary, rows = small_vocabulary(), torch.rand(20, WORD_DIM) * 2 - 1
-    reader = TorchModel.build("fabir", small_config(FabirConfig()), vocabulary, rows)
-    assert torch.equal(reader.fixed_rows, rows)
-    reader.save(tmp_path)
+    model = TorchModel.build("fabir", small_config(FabirConfig()), vocabulary, rows)
+    assert torch.equal(model.fixed_rows, rows)
+    model.save(tmp_path)
     assert load_file(tmp_path / "words.safetensors")["rows"].dtype == torch.float16
     loaded = TorchModel.load(tmp_path).fixed_rows
     assert loaded.dtype == torch.float32
     torch.testing.assert_close(loaded, rows, atol=1e-3, rtol=0)
 
 
-def test_a_small_reader_has_eight_bits_a_word_feature(tmp_path: Path) -> None:
-    reader = small_reader()
-    reader.fixed_rows[3] = 0  # a row without a scale
-    reader.save(tmp_path, small=True)
+def test_a_small_model_has_eight_bits_a_word_feature(tmp_path: Path) -> None:
+    model = small_reader()
+    model.fixed_rows[3] = 0  # a row without a scale
+    model.save(tmp_path, small=True)
     words = load_file(tmp_path / "words.safetensors")
     assert (words["rows"].dtype, words["scales"].dtype) == (torch.int8, torch.float16)
     weights = load_file(tmp_path / "network.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
     loaded = TorchModel.load(tmp_path)
-    error = (loaded.fixed_rows - reader.fixed_rows).abs().amax(dim=1)
-    assert (error <= reader.fixed_rows.abs().amax(dim=1) / 127).all()
-    torch.testing.assert_close(logits(loaded), logits(reader), atol=0.05, rtol=0)
+    error = (loaded.fixed_rows - model.fixed_rows).abs().amax(dim=1)
+    assert (error <= model.fixed_rows.abs().amax(dim=1) / 127).all()
+    torch.testing.assert_close(logits(loaded), logits(model), atol=0.05, rtol=0)
 
 
 @pytest.mark.parametrize("only_weights", [False, True])
 def test_word_rows_that_were_trained_are_saved(folder: Path, only_weights: bool) -> None:
-    reader = TorchModel.load(folder)
-    reader.unfreeze_words(3)
+    model = TorchModel.load(folder)
+    model.unfreeze_words(3)
     with torch.no_grad():
-        for parameter in reader.network.parameters():
+        for parameter in model.network.parameters():
             parameter.add_(0.5)
-        tuned = reader.network.get_parameter("embedding.words.tuned")
+        tuned = model.network.get_parameter("embedding.words.tuned")
         tuned.copy_(tuned.half())
     before = TorchModel.load(folder)
     if only_weights:
-        reader.save_weights(folder)
+        model.save_weights(folder)
     else:
-        reader.save(folder)
+        model.save(folder)
     loaded = TorchModel.load(folder)
     assert not torch.equal(loaded.fixed_rows, before.fixed_rows)
-    assert torch.equal(loaded.fixed_rows, reader.fixed_rows)
-    assert torch.equal(logits(loaded), logits(reader))
+    assert torch.equal(loaded.fixed_rows, model.fixed_rows)
+    assert torch.equal(logits(loaded), logits(model))
 
 
 def test_rows_and_words_must_be_as_many() -> None:
@@ -137,7 +137,7 @@ def test_a_network_that_cannot_be_built() -> None:
         TorchModel.build("fabir", config, small_vocabulary(), torch.zeros(20, WORD_DIM))
 
 
-def complaint(folder: Path) -> str:
+def refusal(folder: Path) -> str:
     """The message, which is one line and names the folder."""
     with pytest.raises(InputError) as caught:
         TorchModel.load(folder)
@@ -150,7 +150,7 @@ def complaint(folder: Path) -> str:
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     (folder / file).unlink()
-    assert str(folder / file) in complaint(folder)
+    assert str(folder / file) in refusal(folder)
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
@@ -158,20 +158,20 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
 def test_a_truncated_file_is_named(folder: Path, file: str, kept: float) -> None:
     content = (folder / file).read_bytes()
     (folder / file).write_bytes(content[: int(len(content) * kept)])
-    assert str(folder / file) in complaint(folder)
+    assert str(folder / file) in refusal(folder)
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_a_file_of_something_else_is_named(folder: Path, file: str) -> None:
     (folder / file).write_bytes(b"\xff\xfe nothing of the kind")
-    assert str(folder / file) in complaint(folder)
+    assert str(folder / file) in refusal(folder)
     (folder / file).unlink()
     (folder / file).mkdir()
-    assert str(folder / file) in complaint(folder)
+    assert str(folder / file) in refusal(folder)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    assert "config.json" in complaint(tmp_path / "nowhere")
+    assert "config.json" in refusal(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("text", ["5", "[]", "[{}]", "null", '"text"', "{}"])
@@ -180,7 +180,7 @@ def test_json_of_another_shape(folder: Path, text: str) -> None:
         (folder / file).write_text(text)
         if file != "config.json":
             seal(folder)
-        message = complaint(folder)
+        message = refusal(folder)
         assert file in message
         assert key in message
 
@@ -211,7 +211,7 @@ def test_json_of_another_shape(folder: Path, text: str) -> None:
 def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str) -> None:
     edit_json(folder / "config.json", **{key: value})
     seal(folder)
-    assert named in complaint(folder)
+    assert named in refusal(folder)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str
 def test_a_vocabulary_that_does_not_fit(folder: Path, key: str, value: Any) -> None:
     edit_json(folder / "vocabulary.json", **{key: value})
     seal(folder)
-    assert "beside it" not in complaint(folder)
+    assert "beside it" not in refusal(folder)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_vocabulary_that_does_not_fit(folder: Path, key: str, value: Any) -> N
 def test_word_rows_that_do_not_fit(folder: Path, tensors: dict[str, Tensor]) -> None:
     save_file(tensors, folder / "words.safetensors")
     seal(folder)
-    assert "beside it" not in complaint(folder)  # it is not only the checksum that notices
+    assert "beside it" not in refusal(folder)  # not only the checksum detects it
 
 
 @pytest.mark.parametrize("kind", ["missing", "cut", "no number", "in 8 bits"])
@@ -269,4 +269,4 @@ def test_weights_that_do_not_fit(folder: Path, kind: str) -> None:
         weights[name] = changed[kind].clone()
     save_file(weights, folder / "network.safetensors")
     seal(folder)
-    assert name in complaint(folder)
+    assert name in refusal(folder)

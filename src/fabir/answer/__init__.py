@@ -1,4 +1,4 @@
-"""From a reader's logits to answers: spans, windows over long texts, and the Predictor.
+"""From a model's logits to answers: spans, windows over long texts, and the Predictor.
 
-Networks live in `fabir.readers`; how good an answer is, is measured in `fabir.evaluation`.
+Networks live in `fabir.readers`, metrics in `fabir.evaluation`.
 """

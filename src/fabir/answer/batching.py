@@ -1,6 +1,6 @@
 """Windows sorted by length, batched within a budget of words, and run through a model.
 
-Knows windows and logits: texts come in and answers go out in the Predictor.
+This module handles windows and logits. The Predictor handles texts and answers.
 """
 
 import os
@@ -24,7 +24,7 @@ from fabir.text.vocabulary import Forms
 
 
 class Window(NamedTuple):
-    """A part of a passage, asked one question."""
+    """A part of a passage with one question about it."""
 
     pair: int
     question: list[str]
@@ -32,41 +32,41 @@ class Window(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a chunk of windows is read as.
+    """How a chunk of windows is divided into batches.
 
     batches: indices into the chunk; the windows of a batch are of similar length
-    known: the parts that a model has encoded before; a batch has only such parts, or none
-    keep: whether the encodings of other parts are kept
+    cached: parts whose encodings are in the cache; all parts of a batch are cached, or none
+    cache: whether new encodings go into the cache
     """
 
     batches: list[list[int]]
-    known: set[Part]
-    keep: bool
+    cached: set[Part]
+    cache: bool
 
 
-class BatchedReader:
-    """Reads windows with a model, several batches at a time. Threads may share it.
+class BatchedModel:
+    """Runs a model on windows, several batches at a time. Threads may share it.
 
     Args:
-        passages: where what is encoded is kept for later calls
+        passages: the cache of encoded passages
         max_words: words of the longest answer
     """
 
-    chunk = 2048  # windows that are sorted by length together: a length has its own kernels
-    most_kept = 1 << 16  # words of passages of one call; more would push each other out
+    chunk = 2048  # windows that are sorted by length together: each length has its own kernels
+    most_cached = 1 << 16  # words of one call's passages; more would evict each other
 
     def __init__(self, model: Model, passages: PassageCache, max_words: int) -> None:
         self._model, self._passages, self._max_words = model, passages, max_words
         self._forms = Forms(model.vocabulary)
         self._lock = make_lock()
         self._parallel = model.parallel
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process it belongs to
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with its process
 
     def read(self, chunk: list[Window], top_k: int) -> Iterator[Found]:
-        """What is found in each window, in their order.
+        """Candidates and masses of each window, in the order of the chunk.
 
-        Several batches are read at a time from now on, a thread each. That beats several threads
-        on each batch.
+        The call starts several batches at a time, each in its own thread. That is faster than
+        several threads for each batch.
         """
         plan = self._plan(chunk)
         batches = [[chunk[i] for i in chosen] for chosen in plan.batches]
@@ -75,14 +75,14 @@ class BatchedReader:
         return _in_order(plan.batches, run(read, batches))
 
     def clear(self) -> None:
-        """Forget the spellings and passages seen so far, and what the model made of them."""
+        """Empty the caches of spellings, passages and the model's vectors."""
         with self._lock:
             self._forms = Forms(self._model.vocabulary)
         self._passages.clear()
         self._model.clear()
 
     def _threads(self) -> ThreadPoolExecutor:
-        """Threads of this process: those of one that it was forked from are not there."""
+        """This process's threads: a fork does not inherit its parent's threads."""
         with self._lock:
             if self._pool is None or self._pool[0] != os.getpid():
                 self._pool = os.getpid(), ThreadPoolExecutor(self._parallel)
@@ -91,29 +91,29 @@ class BatchedReader:
     def _plan(self, chunk: list[Window]) -> Plan:
         """Batches of similar length, within a budget of padded words.
 
-        Questions about a part stay together. Known parts have batches of their own, which need
-        not encode them.
+        Questions about one part stay together. Cached parts have batches of their own, which skip
+        the encoding.
         """
-        longest: dict[Part, int] = {}  # question about each part: it pads those read with it
+        longest: dict[Part, int] = {}  # the longest question about each part: it sets the padding
         for window in chunk:
             longest[window.part] = max(longest.get(window.part, 0), len(window.question))
-        keep = len(chunk) < self.chunk and count_words(longest) <= self.most_kept
-        known = {part for part in longest if keep and part.encoded is not None}
+        cache = len(chunk) < self.chunk and count_words(longest) <= self.most_cached
+        cached = {part for part in longest if cache and part.encoded is not None}
 
         step = self._model.steps.passage
         lengths = {part: round_up(len(part.words), step) for part in longest}
-        keys = {part: (part in known, -lengths[part], longest[part]) for part in longest}
+        keys = {part: (part in cached, -lengths[part], longest[part]) for part in longest}
         order = sorted(range(len(chunk)), key=lambda i: keys[chunk[i].part])
         words = sum(lengths[window.part] for window in chunk)
-        most = min(self._model.batch_words, -(-words // self._parallel))  # a batch a thread
+        most = min(self._model.batch_words, -(-words // self._parallel))  # a batch for each thread
         batches: list[list[int]] = []
-        for _, group in groupby(order, key=lambda i: chunk[i].part in known):
+        for _, group in groupby(order, key=lambda i: chunk[i].part in cached):
             left = list(group)
             while left:
                 size = max(1, most // lengths[chunk[left[0]].part])
                 batches.append(left[:size])
                 left = left[size:]
-        return Plan(batches, known, keep)
+        return Plan(batches, cached, cache)
 
     def _collate(self, batch: list[Window], parts: list[Part]) -> Batch[np.ndarray]:
         rows = {part: row for row, part in enumerate(parts)}
@@ -129,21 +129,21 @@ class BatchedReader:
     def _read_batch(self, batch: list[Window], *, plan: Plan, top_k: int) -> list[Found]:
         parts = list(dict.fromkeys(window.part for window in batch))
         arrays = self._collate(batch, parts)
-        known = parts[0] in plan.known
-        vectors = self._model.embed(arrays, questions_only=known)
-        if known:
+        cached = parts[0] in plan.cached
+        vectors = self._model.embed(arrays, questions_only=cached)
+        if cached:
             encoded = self._passages.get(parts, arrays.passage.shape[1])
         else:
             encoded = self._model.encode(arrays, vectors)
-            if plan.keep:
+            if plan.cache:
                 self._passages.put(parts, encoded, (arrays.passage > 0).sum(axis=1).tolist())
         logits = self._model.answer(arrays, vectors, encoded)
-        first = len(self._forms.before)  # before it is the place that stands for no answer
+        first = len(self._forms.before)  # the first word, after the no-answer position if any
         return _decode(batch, logits, first, self._max_words, top_k)
 
 
 def _in_order(rows: list[list[int]], found: Iterable[list[Found]]) -> Iterator[Found]:
-    """What batches found, by the numbers of their rows."""
+    """The results of all batches, sorted by row number."""
     results = dict(zip(chain(*rows), chain.from_iterable(found), strict=True))
     yield from map(results.__getitem__, range(len(results)))
 
@@ -155,12 +155,12 @@ def _decode(
     max_words: int,
     top_k: int,
 ) -> list[Found]:
-    """What the logits of a batch say of each window.
+    """Candidate spans and log-sum-exp masses of each window in a batch.
 
     Shape: logits [batch, first + passage] each
 
     Raises:
-        InputError: a logit is no number.
+        InputError: a logit is not finite.
     """
     start, end = (side[:, first:] for side in logits)
     wanted = min(_spans_for(top_k, max_words), start.shape[1] * max_words)
@@ -170,7 +170,7 @@ def _decode(
         masses += [side[:, 0] for side in logits]
     found = []
     if not np.isfinite(masses[:2]).all():
-        raise InputError("the model computes no numbers: its weights are damaged or too large")
+        raise InputError("the model's logits are not finite: its weights are damaged or too large")
     rows = np.stack(masses, axis=1).tolist()
     for window, mass, start, end, score in zip(batch, rows, *spans, strict=True):
         real = score > -np.inf
@@ -180,15 +180,15 @@ def _decode(
 
 
 def _spans_for(top_k: int, n: int) -> int:
-    """How many of a window's spans surely hold its share of the answers.
+    """How many of a window's best spans are enough to hold its share of the `top_k` answers.
 
-    A chosen span of `n` words, the most there may be, overlaps at most `n * n` spans that start
-    within it and `n * (n - 1) / 2` that start before.
+    Spans have at most `n` words. A span of that length overlaps at most `n * n` spans that start
+    inside it, and `n * (n - 1) / 2` spans that start before it.
     """
     return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
 
 
 def _log_sum(logits: np.ndarray) -> np.ndarray:
-    """The logarithm of each row's sum of exponentials. Shape: [batch, passage] -> [batch]"""
+    """The log-sum-exp of each row. Shape: [batch, passage] -> [batch]"""
     highest = logits.max(axis=1, keepdims=True)
     return np.log(np.exp(logits - highest).sum(axis=1)) + highest[:, 0]

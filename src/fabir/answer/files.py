@@ -1,4 +1,4 @@
-"""Answering every question of a data set, and the files that others expect of it."""
+"""Answers to every question of a data set, and the official prediction files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from fabir.progress import track
 def read_dataset(
     predictor: Predictor, data: Dataset, top_k: int = 1
 ) -> Iterator[tuple[str, Reading]]:
-    """Each question's id with what the reader makes of it, in the order of the file."""
+    """Each question's id with the model's reading, in the order of the file."""
     pairs = [(question.text, passage.text) for passage, question in data.questions]
     readings = track(predictor.read_all(pairs, top_k), "answering", total=len(pairs))
     for (_, question), reading in zip(data.questions, readings, strict=True):
@@ -23,7 +23,7 @@ def read_dataset(
 def predictions(found: dict[str, Reading], threshold: float = 1.0) -> dict[str, str]:
     """The official predictions: the best answer's text by question id.
 
-    Empty where there is none, or where the probability of no answer is above `threshold`.
+    The text is empty if there is no answer, or if the no-answer probability is above `threshold`.
     """
     return {
         name: next((answer.text for answer in reading.given(threshold)), "")
@@ -32,7 +32,7 @@ def predictions(found: dict[str, Reading], threshold: float = 1.0) -> dict[str, 
 
 
 def no_answer_probabilities(found: dict[str, Reading]) -> dict[str, float]:
-    """The official probabilities of no answer by question id."""
+    """The official no-answer probabilities by question id."""
     return {name: reading.no_answer for name, reading in found.items()}
 
 
@@ -43,7 +43,7 @@ def write_predictions(
     nbest: Path | None = None,
     na_prob: Path | None = None,
 ) -> None:
-    """Write the official files: predictions, and if named the best ones and no-answer chances."""
+    """Write the official predictions; with `nbest` and `na_prob` also those files."""
     write_json(output, predictions(found, threshold))
     if nbest:
         write_json(nbest, {name: [_record(a) for a in found[name].answers] for name in found})

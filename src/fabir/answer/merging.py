@@ -1,6 +1,6 @@
-"""From what was found in a passage's windows to its answers.
+"""From the candidates of a passage's windows to its answers.
 
-Knows spans, masses and offsets: how windows are read is the business of `answer.batching`.
+This module handles spans, masses and offsets. `answer.batching` runs the model on windows.
 """
 
 from dataclasses import dataclass
@@ -26,24 +26,24 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model makes of one question and passage.
+    """A model's result for one question and passage.
 
-    answers: the best pieces of the passage that do not overlap, whether it has an answer or not
-    no_answer: probability that it has none, against its best piece; from a model that never saw
-        unanswerable questions, one minus the score of that piece; 1 if there is none
+    answers: the best spans that do not overlap, whatever `no_answer` is
+    no_answer: probability of no answer against the best span. Without a no-answer position in the
+        model, it is one minus the best span's score. It is 1 if there is no span.
     """
 
     answers: list[Answer]
     no_answer: float
 
     def given(self, threshold: float) -> list[Answer]:
-        """The answers, or none of them if `no_answer` is above `threshold`."""
+        """The answers, or an empty list if `no_answer` is above `threshold`."""
         return self.answers if self.no_answer <= threshold else []
 
 
 class Found(NamedTuple):
-    """What a window's logits say: candidates, the log-mass of all starts and of all ends, and the
-    start and end logit of no answer."""
+    """A window's result: candidate spans, the log-sum-exp of its start and of its end logits, and
+    the start and end logit of no answer."""
 
     candidates: Candidates
     start_mass: float
@@ -53,9 +53,10 @@ class Found(NamedTuple):
 
 
 def merge(passage: str, windows_found: list[Found], top_k: int) -> Reading:
-    """The best answers of a passage's windows. Logits compare across windows, so masses add up.
+    """The best answers of a passage's windows.
 
-    The passage's no-answer logits are those of the window with the lowest.
+    All windows share one softmax: logits are comparable across windows, so their masses add up. A
+    passage's no-answer logits are those of its least convinced window.
     """
     if not windows_found:
         return Reading([], 1.0)

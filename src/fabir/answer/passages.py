@@ -1,6 +1,6 @@
-"""Passages split into windows, and what a model encoded of them: kept between calls.
+"""A cache of passages: their windows, and a model's encodings of these.
 
-Knows words and arrays: what the features mean is the model's own.
+This module handles words and arrays. The meaning of the features is the model's own.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
 from fabir.text.tokens import tokenise
 
-_WORD = 80  # bytes of a word and its offsets, about
+_WORD = 80  # bytes, about, of a word and its offsets
 
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """Words of a passage that are read at once. Equal to nothing but itself: questions share it."""
+    """One window of a passage. It compares by identity, and questions about it share it."""
 
     words: list[str]
     starts: np.ndarray  # character offsets
@@ -27,7 +27,7 @@ class Part:
 
 
 class PassageCache:
-    """The parts of passages, with what was encoded of them, as far as the budget goes.
+    """The parts of passages and their encodings, within a budget of bytes.
 
     Args:
         window: words of a part at most
@@ -45,19 +45,18 @@ class PassageCache:
         self.clear()
 
     def parts(self, passage: str) -> list[Part]:
-        """The parts of a passage, split now or before."""
+        """The parts of a passage, from the cache or split now."""
         with self._lock:
-            known = self._known.get(passage)
-        if known is not None:
-            return known
+            cached = self._parts.get(passage)
+        if cached is not None:
+            return cached
         parts = self._split(passage)
         with self._lock:
             self._make_room(len(passage) + _WORD * count_words(parts))
-            return self._known.setdefault(passage, parts)
+            return self._parts.setdefault(passage, parts)
 
     def get(self, parts: list[Part], length: int) -> np.ndarray:
-        """What was encoded of parts, all of which were: [parts, length, features], padded with
-        zeros."""
+        """Encodings of cached parts: [parts, length, features], padded with zeros."""
         rows = [part.encoded for part in parts if part.encoded is not None]
         encoded = np.zeros((len(parts), length, rows[0].shape[1]), np.float32)
         for place, row in zip(encoded, rows, strict=True):
@@ -65,22 +64,23 @@ class PassageCache:
         return encoded
 
     def put(self, parts: list[Part], encoded: np.ndarray, lengths: list[int]) -> None:
-        """Keep what was encoded of parts, [parts, length, features], `lengths` words of each."""
+        """Cache the encodings of parts, [parts, length, features], the first `lengths` words of
+        each."""
         with self._lock:
             self._make_room(sum(lengths) * encoded.itemsize * encoded.shape[2])
             for part, rows, length in zip(parts, encoded, lengths, strict=True):
                 part.encoded = rows[:length].copy()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Empty the cache."""
         with self._lock:
-            self._known: dict[str, list[Part]] = {}
+            self._parts: dict[str, list[Part]] = {}
             self._size = 0
 
     def _make_room(self, size: int) -> None:
         self._size += size
         if self._size > self.budget:
-            self._known.clear()
+            self._parts.clear()
             self._size = size
 
     def _split(self, passage: str) -> list[Part]:
@@ -93,5 +93,5 @@ class PassageCache:
 
 
 def count_words(parts: Iterable[Part]) -> int:
-    """Words of all parts; a word that stands in several parts is counted once for each."""
+    """Words of all parts. A word that stands in several parts is counted once for each."""
     return sum(len(part.words) for part in parts)

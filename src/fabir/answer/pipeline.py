@@ -1,6 +1,6 @@
-"""What code written for the question-answering pipeline of Hugging Face's transformers 4 calls.
+"""A replacement for the question-answering pipeline of Hugging Face's transformers 4.
 
-Arguments and results are those of that pipeline; how answers are found is the `Predictor`'s.
+Arguments and results are those of that pipeline. The `Predictor` finds the answers.
 """
 
 import warnings
@@ -16,8 +16,8 @@ from fabir.runtime.base import Model
 
 Example = tuple[str, str]  # question and context
 
-_SIZES = "doc_stride", "max_answer_len", "max_seq_len"  # of the options, those in words
-# Without a meaning here: questions are read whole, and answers are whole words in any case.
+_SIZES = "doc_stride", "max_answer_len", "max_seq_len"  # options that count words
+# Options without effect: questions are never truncated, and answers are always whole words.
 _IDLE = "padding", "max_question_len", "align_to_words", "batch_size", "num_workers"
 _OPTIONS = {"top_k", "topk", "handle_impossible_answer", *_SIZES, *_IDLE}
 
@@ -32,18 +32,18 @@ def pipeline(
     revision: str | None = None,
     **options: Any,
 ) -> "QuestionAnsweringPipeline":
-    """A question-answering pipeline: a changed import is all that old code needs.
+    """A question-answering pipeline: existing code only has to change its import.
 
     Args:
         task: "question-answering" is the only one
         model: a model's folder or name on the hub, a model, or a Predictor; the bundled one if
             None
-        tokenizer, device, framework: not looked at
-        revision: of a reader on the hub
-        options: of every call that does not say otherwise, see `QuestionAnsweringPipeline`
+        tokenizer, device, framework: ignored
+        revision: of a model on the hub
+        options: defaults of every call, see `QuestionAnsweringPipeline`
 
     Raises:
-        InputError: another task, or no such reader.
+        InputError: another task, or no such model.
     """
     if task not in ("question-answering", "extractive-question-answering"):
         raise InputError(f"fabir's pipeline does question-answering, not {task!r}")
@@ -56,17 +56,18 @@ def pipeline(
 class QuestionAnsweringPipeline:
     """Answers with dicts of `score`, `start`, `end` and `answer`.
 
-    A question has one dict where there is one answer, as with `top_k=1`, else a list. One question
-    gives just that, also in a list of its own; several give a list, a generator gives a generator.
+    A question's result is one dict if it has one answer, as with `top_k=1`, else a list of dicts.
+    One question returns its result, also if it is in a list. Several questions return a list of
+    results, and a generator returns a generator.
 
     Options of a call, or of all calls:
         top_k: answers at most, which do not overlap (1)
-        handle_impossible_answer: may the answer be empty? Its score is then that of no answer, 0
-            from a reader that was not trained to say so (False)
+        handle_impossible_answer: whether an answer may be empty. The empty answer's score is the
+            no-answer probability, which is 0 if the model has no no-answer position (False)
         max_answer_len: words of an answer at most (15)
-        max_seq_len: words of a context that are read at once (400)
-        doc_stride: words that two such windows share (a quarter)
-        padding, max_question_len, align_to_words, batch_size, num_workers: not looked at
+        max_seq_len: words of a window of the context (400)
+        doc_stride: words that two windows share (a quarter)
+        padding, max_question_len, align_to_words, batch_size, num_workers: ignored
     """
 
     task = "question-answering"
@@ -80,11 +81,13 @@ class QuestionAnsweringPipeline:
         return partial(type(self), **self._options), (self.predictor,)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Answer `question=` from `context=`, texts or lists; or dicts or objects that have both,
-        as arguments, as one list, or as `data=` or `X=`.
+        """Answer `question=` from `context=`, each a text or a list.
+
+        Dicts or objects with both are accepted too: as arguments, as one list, or as `data=` or
+        `X=`.
 
         Raises:
-            ValueError, KeyError: arguments that make no questions, or options that do not fit.
+            ValueError, KeyError: an argument is not a question, or an option does not fit.
         """
         options = self._options | _checked({k: named.pop(k) for k in _OPTIONS & named.keys()})
         given = _given(arguments, named)
@@ -126,7 +129,7 @@ class QuestionAnsweringPipeline:
         max_answer_len: int | None = None,
         max_seq_len: int | None = None,
     ) -> Predictor:
-        """A predictor of the same reader with other windows or lengths of answers."""
+        """A predictor of the same model with other windows or lengths of answers."""
         old = self.predictor
         window = old.window if max_seq_len is None else max_seq_len
         shared = window // 4 if doc_stride is None else doc_stride
@@ -135,7 +138,7 @@ class QuestionAnsweringPipeline:
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say something, under their present names."""
+    """The options that are set and have an effect, under their present names."""
     unknown = sorted(options.keys() - _OPTIONS)
     if unknown:
         raise InputError(f"the pipeline has no option {unknown[0]}: {', '.join(sorted(_OPTIONS))}")
@@ -151,7 +154,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
-    """What to answer, one after the other."""
+    """The examples in a call's arguments."""
     if arguments or not named.keys().isdisjoint({"data", "X"}):
         _checked(dict.fromkeys(named.keys() - {"data", "X"}))
     if len(arguments) == 2 and all(isinstance(each, str) for each in arguments):
@@ -162,7 +165,7 @@ def _given(arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
             given = given[0]
         return given if isinstance(given, GeneratorType) else list(given)
     if named.keys() != {"question", "context"}:
-        raise InputError("name a question and a context, nothing else but options")
+        raise InputError("name a question and a context, and nothing else but options")
     return _paired(named["question"], named["context"])
 
 
@@ -173,7 +176,9 @@ def _paired(question: Any, context: Any) -> list[dict[str, Any]]:
     if not isinstance(question, list | tuple) or not isinstance(contexts, list | tuple):
         raise InputError("question and context are texts, or lists of texts")
     if len(question) != len(contexts):
-        raise InputError(f"{len(question)} questions and {len(contexts)} contexts: one for each")
+        raise InputError(
+            f"{len(question)} questions and {len(contexts)} contexts: give one context for each"
+        )
     return [{"question": q, "context": c} for q, c in zip(question, contexts, strict=True)]
 
 

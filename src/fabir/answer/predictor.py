@@ -1,4 +1,4 @@
-"""Questions and passages in, answers out: what users call, in threads or one after the other."""
+"""The `Predictor`: it takes questions and passages, and returns answers."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from fabir.answer.batching import BatchedReader, Window
+from fabir.answer.batching import BatchedModel, Window
 from fabir.answer.merging import Answer, Found, Reading, merge
 from fabir.answer.passages import PassageCache
 from fabir.errors import InputError
@@ -21,17 +21,17 @@ __all__ = ["Answer", "Predictor", "Reading"]
 
 
 class Predictor:
-    """Answers questions with a model. Several threads may ask it at a time.
+    """Answers questions with a model. Several threads may share it.
 
-    It goes on in processes made by fork. Pickled or copied it is its model and its options: an
-    exported model is read again from its folder, one in torch goes with its weights.
+    It works in forked processes. A pickle or copy consists of its model and its options. An
+    exported model is then loaded again from its folder; a model in torch travels with its weights.
 
     Args:
-        model: a trained one
-        window: words of a passage read at once; longer ones are read in overlapping windows
+        model: a trained model
+        window: words of a window; a longer passage is divided into overlapping windows
         stride: words from one window's beginning to the next
         max_words: words of the longest answer (FABIR eq. 19)
-        memory: bytes for passages that are kept between calls, and as much for spellings
+        memory: bytes of the passage cache, and again as many of the cache of spellings
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Predictor:
         prepare_to_answer()
         self.model = model
         self.window, self.stride, self.max_words = window, stride, max_words
-        self._reader = BatchedReader(model, self._passages, max_words)
+        self._batched = BatchedModel(model, self._passages, max_words)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = {"window": self.window, "stride": self.stride, "max_words": self.max_words}
@@ -63,10 +63,10 @@ class Predictor:
 
     @classmethod
     def load(cls, folder: str | Path | None = None, **options: int) -> "Predictor":
-        """The model in `folder`, or the one that comes with fabir.
+        """Load the model in `folder`, or the bundled model.
 
-        In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub. One that
-        was exported is answered from without torch.
+        `folder` may also be "bundled", or "owner/name" on the Hugging Face hub. An exported model
+        needs no torch.
         """
         return cls(load_model(find_model(folder)), **options)
 
@@ -74,13 +74,13 @@ class Predictor:
     def from_pretrained(
         cls, name: str | Path, *, revision: str | None = None, **options: int
     ) -> "Predictor":
-        """As `load`, under the name that others use; `revision` is one of the hub's."""
+        """The same as `load`, under Hugging Face's name; `revision` is one of the hub's."""
         return cls(load_model(find_model(name, revision)), **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
         """At most `top_k` answers that do not overlap, best first.
 
-        None in a blank passage, or if the reader says that the passage does not answer.
+        The list is empty for a blank passage, or if the model finds no answer in the passage.
 
         Raises:
             ValueError: a blank question, or `top_k` below 1.
@@ -92,15 +92,16 @@ class Predictor:
     ) -> Iterator[list[Answer]]:
         """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
 
-        Questions about one passage share what is encoded of it. Later calls share it too, unless
-        passages of 65,536 words or more have been asked about since.
+        Questions about one passage share its encoding. Later calls share it too, as long as the
+        passage cache has room. Chunks of more than 65,536 words are not cached.
         """
         threshold = self.model.no_answer_threshold
         for reading in self.read_all(pairs, top_k):
             yield reading.given(threshold)
 
     def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
-        """As `answer_all`, with the probability that there is no answer beside what would be it."""
+        """The same as `answer_all`, but each result has the best spans and the no-answer
+        probability."""
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages: list[str] = []
@@ -114,14 +115,14 @@ class Predictor:
                 yield from self._windows(number, question, passage)
 
         stream = all_windows()
-        chunks = iter(lambda: list(islice(stream, self._reader.chunk)), [])
-        started = ((chunk, self._reader.read(chunk, top_k)) for chunk in chunks)
+        chunks = iter(lambda: list(islice(stream, self._batched.chunk)), [])
+        started = ((chunk, self._batched.read(chunk, top_k)) for chunk in chunks)
         end: tuple[list[Window], Iterator[Found]] = [], iter(())
-        # While a chunk is read the next one is made, and then the answers of this one.
+        # While other threads run the model on a chunk, this one makes the next chunk.
         for (chunk, results), _ in pairwise(chain(started, [end])):
             for window, result in zip(chunk, results, strict=True):
                 found[window.pair - first].append(result)
-            done = chunk[-1].pair - first  # this one may have more windows to come
+            done = chunk[-1].pair - first  # the last pair may have more windows in the next chunk
             for _ in range(done):
                 yield merge(passages.pop(0), found.pop(0), top_k)
             first += done
@@ -129,8 +130,8 @@ class Predictor:
             yield merge(passage, results, top_k)
 
     def forget(self) -> None:
-        """Give back all memory of texts seen so far; only last digits of scores may change."""
-        self._reader.clear()
+        """Empty all caches. Later scores may differ in their last digits only."""
+        self._batched.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:
         asked = tokenise(question).words

@@ -1,4 +1,4 @@
-"""Answers as a person or a program reads them on a terminal."""
+"""Answers as text on a terminal, or as JSON."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def show_json(question: str, passage: str, answers: list[Answer]) -> None:
 
 
 def show_text(question: str, passage: str, answers: list[Answer]) -> None:
-    """A line an answer; on a terminal also its score and where it stands."""
+    """Print each answer on its own line; on a terminal also its score and its context."""
     if not _on_terminal():
         for answer in answers:
             print(" ".join(answer.text.split()))

@@ -1,6 +1,6 @@
 """From start and end scores to the best spans of tokens (eq. 19 of the FABIR paper).
 
-Knows arrays only: offsets and text come back in the Predictor.
+This module handles arrays only. Offsets and text are added later.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from fabir.errors import InputError
 
-# Masks in use fill padding with -inf or a large negative number; no real token scores this low.
+# Masks fill padding with -inf or a large negative number. No real token has a logit this low.
 PADDING = -1e4
 
 
@@ -26,18 +26,18 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
     """Maximise `start[i] + end[j]` subject to `i <= j < i + max_words` (eq. 19, in logarithms).
 
     Args:
-        start: [batch, passage] logits or log-probabilities of the first token; -inf, or anything
-            down from -1e4, at padding.
+        start: [batch, passage] logits or log-probabilities of the first token; -1e4 or less at
+            padding.
         end: [batch, passage] the same for the last token.
         max_words: the longest span, in tokens.
         k: how many spans of each passage, overlapping ones included.
 
-    Equal scores: the earlier start first, then the shorter span. The first spans do not change
-    when `k` grows. Memory is proportional to `batch * passage * max_words`.
+    Among equal scores the earlier start comes first, then the shorter span. The first spans do not
+    change when `k` grows. Memory is proportional to `batch * passage * max_words`.
 
     Raises:
         InputError: `max_words` or `k` is below 1.
-        ValueError: `start` and `end` are not two matrices of the same shape.
+        ValueError: `start` and `end` are not matrices of one shape.
     """
     if max_words < 1 or k < 1:
         raise InputError(f"max_words is {max_words} and k is {k}: both must be at least 1")
@@ -69,7 +69,7 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
 
 
 def _first(scores: np.ndarray, k: int) -> np.ndarray:
-    """Where the `k` highest of each row stand, or all, best first; of equal ones the earlier.
+    """Indices of the `k` highest scores of each row, best first; the earlier among equal ones.
 
     Shape: scores [batch, n] -> [batch, min(k, n)]
     """
@@ -82,7 +82,7 @@ def _banded(start: np.ndarray, end: np.ndarray, max_words: int) -> np.ndarray:
     """[batch, passage, words]: the score of the span from token i to token i + word."""
     batch, passage = start.shape
     words = max(1, min(max_words, passage))
-    # The ends with room for spans that go beyond them, each row shifted by one against the last.
+    # Ends are padded for spans that reach beyond the passage. Row i of the view begins at end i.
     ends = np.full((batch, passage + words), -np.inf, np.float32)
     np.copyto(ends[:, :passage], end, where=end > PADDING)
     row, column = ends.strides

@@ -1,6 +1,6 @@
-"""Overlapping windows over a text of any length, and the merging of what they found.
+"""Overlapping windows over a text of any length, and the best of their candidates.
 
-Knows lengths and offsets only: the Predictor turns text into tokens and tokens into text.
+This module handles lengths and offsets only. Others turn text into tokens, and offsets into text.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from fabir.errors import InputError
 
 
 class Candidates(NamedTuple):
-    """Possible answers: half-open character offsets into the passage, and log-scores.
+    """Candidate answers: half-open character offsets into the passage, and log-scores.
 
-    Arrays and not a list of objects: a window of 400 words has 6,000 spans.
+    These are arrays and not a list of objects, because a window of 400 words has 6,000 spans.
     """
 
     starts: np.ndarray
@@ -26,13 +26,13 @@ class Candidates(NamedTuple):
 def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
     """Yield half-open token ranges that cover `[0, length)`, each of at most `size` tokens.
 
-    Windows start `stride` tokens apart. The last one ends at `length` and is shifted back to be
-    full-sized; only a text shorter than `size` has a shorter window, an empty one has none.
-    Every span of at most `size - stride + 1` tokens lies wholly in at least one window; with
-    `stride == size` there is no overlap, so longer spans across a border are not seen.
+    Windows start `stride` tokens apart. The last window ends at `length` and has the full size; a
+    text shorter than `size` has one shorter window, and an empty text has none. Every span of at
+    most `size - stride + 1` tokens lies wholly in at least one window. With `stride == size`
+    windows do not overlap, so a span of several tokens across a border is lost.
 
     Raises:
-        InputError: not `0 < stride <= size`; at the call, before the first window.
+        InputError: not `0 < stride <= size`. The call raises it, before the first window.
     """
     if not 0 < stride <= size:
         raise InputError(
@@ -48,8 +48,8 @@ def select_distinct(found: Candidates, k: int) -> Candidates:
     """Return the best `k` candidates that do not overlap, best first; fewer where fewer exist.
 
     A candidate that shares a character with a better one is a variant of the same answer and is
-    dropped, and so is the same span found again in another window. Equal scores: the earlier
-    start, then the shorter span. The first answers do not change when `k` grows.
+    dropped. So is the same span from another window. Among equal scores the earlier start comes
+    first, then the shorter span. The first answers do not change when `k` grows.
     """
     starts, ends, scores = found
     left = np.lexsort((ends, starts, -scores))

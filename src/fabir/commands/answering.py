@@ -141,9 +141,9 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
         scores = evaluate(data, predicted, na_prob, 1.0 if threshold is None else threshold)
     else:
         from fabir.answer.predictor import Predictor
-        from fabir.evaluation.reader import evaluate_reader
+        from fabir.evaluation.model import evaluate_model
 
-        scores = evaluate_reader(Predictor.load(options.reader), data, threshold)
+        scores = evaluate_model(Predictor.load(options.reader), data, threshold)
     print(json.dumps(scores, indent=1))
 
 

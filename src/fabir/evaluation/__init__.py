@@ -1,4 +1,4 @@
 """How good answers are: the official SQuAD metrics.
 
-Takes datasets and predicted texts; no readers and no decoding live here.
+This room handles data sets and predicted texts. Models and decoding live elsewhere.
 """

@@ -1,4 +1,4 @@
-"""What readers are good and bad at: numbers alone. How they are shown is `evaluation.report`."""
+"""Scores of models by groups of questions, as numbers. `evaluation.report` shows them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from fabir.evaluation.breakdown import GROUPINGS
 from fabir.evaluation.squad import question_scores
 
 RESAMPLES = 1000  # of the bootstrap
-BINS = 10  # of the calibration curve, with as many questions each
+BINS = 10  # of the calibration curve, all with the same number of questions
 WORST = 50  # questions that are shown
 
 
 def check_answered(data: Dataset) -> None:
-    """Find out before long work whether there is something to break down.
+    """Check before long work that the data has answers.
 
     Raises:
         InputError: no question has an answer.
@@ -30,26 +30,27 @@ def check_answered(data: Dataset) -> None:
 def analyse(
     data: Dataset, found: Mapping[str, Mapping[str, Reading]], thresholds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Break the scores of several readers down.
+    """Break the scores of several models down by groups of questions.
 
     Args:
         data: questions with their references
-        found: for each reader's name what it makes of each question id
-        thresholds: for each reader's name the probability above which there is no answer
+        found: for each model's name its readings by question id
+        thresholds: for each model's name the no-answer probability above which there is no answer
 
     Returns:
-        plain values for JSON: `readers`, for each `groups` by grouping and label (`count`, and
-        `f1` and `exact` as `[mean, lower, upper]` in percent, of a bootstrap's 95 % interval),
-        `calibration`, and for SQuAD 2.0 data `no_answer`, a confusion; `questions`, one row each;
-        `worst`, the numbers of those rows that readers fail at most surely
+        Plain values for JSON. `readers` has for each model `groups` by grouping and label, with
+        `count`, and with `f1` and `exact` as `[mean, lower, upper]` in percent; the bounds are a
+        bootstrap's 95 % interval. It also has `calibration`, and for SQuAD 2.0 data `no_answer`, a
+        confusion matrix. `questions` has one row for each question. `worst` has the numbers of the
+        rows with the lowest F1.
 
     Raises:
-        InputError: no question has an answer, or there is no reader.
+        InputError: no question has an answer, or `found` is empty.
     """
     check_answered(data)
     pairs = list(data.questions)
     if not found:
-        raise InputError("there is nothing to analyse: name readers")
+        raise InputError("there is nothing to analyse: name models")
     texts = {
         name: predictions(dict(readings), thresholds[name]) for name, readings in found.items()
     }
@@ -64,12 +65,12 @@ def analyse(
         }
         for passage, question in pairs
     ]
-    readers: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     for name, readings in found.items():
         exact, f1 = question_scores(data, texts[name])
         scores = np.array([(f1[row["id"]], exact[row["id"]]) for row in questions], float) * 100
         sure = np.array(
-            [_sureness(readings[row["id"]], texts[name][row["id"]]) for row in questions]
+            [_confidence(readings[row["id"]], texts[name][row["id"]]) for row in questions]
         )
         for row, (row_f1, row_exact), confidence in zip(questions, scores, sure, strict=True):
             row["readers"][name] = {
@@ -78,25 +79,25 @@ def analyse(
                 "exact": round(float(row_exact)),
                 "confidence": round(float(confidence), 4),
             }
-        readers[name] = {
+        models[name] = {
             "all": _summary(scores),
             "groups": {each.name: _grouped(questions, each, scores) for each in GROUPINGS},
             "calibration": _calibration(sure, scores[:, 1]),
         }
         if data.has_unanswerable:
-            readers[name]["no_answer"] = _confusion(questions, texts[name])
-    return {"readers": readers, "questions": questions, "worst": _worst(questions)}
+            models[name]["no_answer"] = _confusion(questions, texts[name])
+    return {"readers": models, "questions": questions, "worst": _worst(questions)}
 
 
-def _sureness(reading: Reading, text: str) -> float:
-    """The probability of what was said: of the answer, or of there being none."""
+def _confidence(reading: Reading, text: str) -> float:
+    """The model's confidence: the probability of its answer, or of no answer."""
     return reading.answers[0].score if text else reading.no_answer
 
 
 def _summary(scores: np.ndarray) -> dict[str, Any]:
     """Shape: scores [questions, 2], F1 and EM"""
     count = len(scores)
-    random = np.random.default_rng(0)  # the same numbers from the same scores
+    random = np.random.default_rng(0)  # the same scores give the same intervals
     means = np.empty((RESAMPLES, 2))
     for resample in means:
         resample[:] = scores[random.integers(0, count, count)].mean(axis=0)
@@ -129,7 +130,7 @@ def _calibration(sure: np.ndarray, exact: np.ndarray) -> dict[str, Any]:
 
 
 def _confusion(questions: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> dict[str, int]:
-    """Questions by whether they have an answer and whether one was given."""
+    """Counts of questions by two facts: they have an answer, and the model gave one."""
     counts = {"has, given": 0, "has, not given": 0, "has not, given": 0, "has not, not given": 0}
     for row in questions:
         has = "has" if row["references"] else "has not"
@@ -138,7 +139,7 @@ def _confusion(questions: Sequence[Mapping[str, Any]], texts: Mapping[str, str])
 
 
 def _worst(questions: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The questions with the lowest F1 over all readers; among equals those they are surest of."""
+    """The questions with the lowest F1 over all models; among equals the most confident first."""
 
     def badness(number: int) -> tuple[float, float]:
         given = questions[number]["readers"].values()

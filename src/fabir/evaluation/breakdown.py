@@ -1,7 +1,7 @@
-"""Which group a question falls into: its kind, and the lengths of question, answer and passage.
+"""Groups of questions: by type, and by the lengths of question, answer and passage.
 
-The FABIR paper (III-C, Figures 3 to 6) shows scores by these; where it does not give the borders of
-its intervals, those here are ours.
+The FABIR paper shows scores by these groups (III-C, Figures 3 to 6). Where the paper does not give
+the bounds of an interval, the bounds here are this project's own.
 """
 
 import re
@@ -20,9 +20,9 @@ TYPES = "what", "who", "when", "where", "which", "why", "how", QUANTITY, OTHER
 
 
 def question_type(text: str) -> str:
-    """One of `TYPES`: the first question word, "how" apart from "how many / much / long".
+    """One of `TYPES`: the first question word, or "how many / much / long".
 
-    Questions without one are "other": "Name a type of ...", "Does it ...".
+    A question without a question word is "other": "Name a type of ...", "Does it ...".
     """
     asking = _ASKING.search(text.lower())
     if not asking:
@@ -41,9 +41,9 @@ class Grouping:
     """A way to divide questions.
 
     Args:
-        name: what the groups are about
+        name: the property that divides the groups
         labels: of all groups, in their order
-        group: the label of a question about a passage; None if it has no place
+        group: returns the label of a question about a passage, or None if it is in no group
     """
 
     name: str
@@ -54,7 +54,7 @@ class Grouping:
 def _lengths(
     name: str, tops: Sequence[int], measure: Callable[[Passage, Question], int | None]
 ) -> Grouping:
-    """Groups of 1 to `tops[0]` words, from there to `tops[1]`, and so on; the last one is open."""
+    """Groups of 1 to `tops[0]` words, of more up to `tops[1]`, and so on; the last is open."""
     borders = [(1, tops[0]), *((low + 1, high) for low, high in pairwise(tops))]
     labels = [str(high) if low == high else f"{low}-{high}" for low, high in borders]
     labels.append(f"> {tops[-1]}")

@@ -1,6 +1,6 @@
-"""An analysis as files: JSON, CSV, plots, and a page that needs nothing beside it.
+"""An analysis as files: JSON, CSV, plots, and an HTML page of one file.
 
-The same files from the same numbers, whether these were just made or read back.
+The same numbers give the same files, also if they are read from the JSON file.
 """
 
 import base64
@@ -32,9 +32,9 @@ div { overflow-x: auto }
 
 
 def write_report(analysis: dict[str, Any], output: Path) -> Path:
-    """Write everything about an `analysis` (see `fabir.evaluation.analysis`) into a folder.
+    """Write all files of an `analysis` (see `fabir.evaluation.analysis`) into a folder.
 
-    The page names the file that it is of if there is `data` beside.
+    The page names the data set if the analysis has the key `data`.
 
     Returns:
         the page's path
@@ -51,7 +51,7 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     _write_csv(output / "calibration.csv", _calibration_rows(analysis))
     if confusions := _confusions(analysis):
         _write_csv(output / "no-answer.csv", confusions)
-    if analysis["questions"]:  # a published analysis may have its numbers alone
+    if analysis["questions"]:  # a published analysis may leave the questions out
         _write_csv(output / "questions.csv", _question_rows(analysis))
     with replacing(output / PAGE) as temporary:
         temporary.write_text(_page(analysis, output), encoding="utf-8")
@@ -59,10 +59,10 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
 
 
 def report_again(output: Path) -> Path:
-    """Write everything again from the numbers in the folder; returns the page's path.
+    """Write all files again from the folder's JSON file; returns the page's path.
 
     Raises:
-        InputError: as `write_report`, or there are none.
+        InputError: the folder has no analysis; or see `write_report`.
     """
     analysis = read_json(output / ANALYSIS)
     if not (isinstance(analysis, dict) and analysis.keys() >= {"readers", "questions", "worst"}):
@@ -71,17 +71,17 @@ def report_again(output: Path) -> Path:
 
 
 def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -> Any:
-    """F1 above EM for each group, every reader's mean with its 95 % interval."""
-    readers = analysis["readers"]
-    counts = next(iter(readers.values()))["groups"][grouping]
+    """A plot of F1 above EM for each group, with every model's mean and its 95 % interval."""
+    models = analysis["readers"]
+    counts = next(iter(models.values()))["groups"][grouping]
     labels = [label for label in labels if label in counts]
     figure = new_figure(8, 6)
     panels = figure.subplots(len(_SCORES), 1, sharex=True)
     for axes, (key, name) in zip(panels, _SCORES.items(), strict=True):
-        for number, (reader, measured) in enumerate(readers.items()):
+        for number, (model, measured) in enumerate(models.items()):
             groups = [measured["groups"][grouping][label] for label in labels]
             means, lower, upper = zip(*(group[key] for group in groups), strict=True)
-            shift = 0.5 * ((number + 0.5) / len(readers) - 0.5)
+            shift = 0.5 * ((number + 0.5) / len(models) - 0.5)
             axes.errorbar(
                 [place + shift for place in range(len(labels))],
                 means,
@@ -91,9 +91,9 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
                 ],
                 **style(number) | {"linestyle": "none"},
                 capsize=3,
-                label=reader,
+                label=model,
             )
-        # Only as far as there are points: what groups differ by is a few percent.
+        # The axis does not start at 0, because groups differ by a few percent.
         axes.set_ylabel(f"{name}, %")
         axes.grid(axis="y", color="0.9")
         axes.set_axisbelow(True)
@@ -109,14 +109,14 @@ def _calibration(analysis: dict[str, Any]) -> Any:
     figure = new_figure(5, 5)
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1, label="as sure as right")
-    for number, (reader, measured) in enumerate(analysis["readers"].items()):
+    for number, (model, measured) in enumerate(analysis["readers"].items()):
         said, was = zip(*measured["calibration"]["curve"], strict=True)
         error = measured["calibration"]["error"]
         axes.plot(
             said,
             was,
             **style(number),
-            label=f"{reader}, expected error {error:.2f}",
+            label=f"{model}, expected error {error:.2f}",
         )
     axes.set(xlabel="probability given", ylabel="share that is right (EM)")
     axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -129,25 +129,24 @@ def _group_rows(analysis: dict[str, Any]) -> list[list[Any]]:
         ["reader", "grouping", "group", "count"]
         + [f"{key}{part}" for key in _SCORES for part in ("", "_lower", "_upper")]
     ]
-    for reader, measured in analysis["readers"].items():
+    for model, measured in analysis["readers"].items():
         every = {"all": {"all": measured["all"]}, **measured["groups"]}
         for grouping, groups in every.items():
             for label, group in groups.items():
                 scores = [value for key in _SCORES for value in group[key]]
-                rows.append([reader, grouping, label, group["count"], *scores])
+                rows.append([model, grouping, label, group["count"], *scores])
     return rows
 
 
 def _calibration_rows(analysis: dict[str, Any]) -> list[list[Any]]:
     rows: list[list[Any]] = [["reader", "probability", "right"]]
-    for reader, measured in analysis["readers"].items():
-        rows += [[reader, *point] for point in measured["calibration"]["curve"]]
+    for model, measured in analysis["readers"].items():
+        rows += [[model, *point] for point in measured["calibration"]["curve"]]
     return rows
 
 
 def _confusions(analysis: dict[str, Any]) -> list[list[Any]]:
-    """Each reader's answers to questions that have one and that have none, below headings; nothing
-    if all have."""
+    """Rows of each model's confusion matrix, after their headings; empty without such data."""
     found = {
         name: measured["no_answer"]
         for name, measured in analysis["readers"].items()
@@ -164,12 +163,12 @@ def _confusions(analysis: dict[str, Any]) -> list[list[Any]]:
 
 def _question_rows(analysis: dict[str, Any]) -> list[list[Any]]:
     names = [each.name for each in GROUPINGS]
-    readers = list(analysis["readers"])
-    measured = [f"{reader}: {key}" for reader in readers for key in ("answer", *_SCORES)]
+    models = list(analysis["readers"])
+    measured = [f"{model}: {key}" for model in models for key in ("answer", *_SCORES)]
     rows: list[list[Any]] = [["id", "title", "question", "references", *names, *measured]]
     for row in analysis["questions"]:
         about = [row["id"], row["title"], row["question"], " | ".join(row["references"])]
-        given = [row["readers"][reader][key] for reader in readers for key in ("answer", *_SCORES)]
+        given = [row["readers"][model][key] for model in models for key in ("answer", *_SCORES)]
         rows.append([*about, *(row[name] for name in names), *given])
     return rows
 
@@ -180,30 +179,30 @@ def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _page(analysis: dict[str, Any], folder: Path) -> str:
-    readers, data = analysis["readers"], analysis.get("data", "")
+    models, data = analysis["readers"], analysis.get("data", "")
     parts = [
-        f"<h1>{' and '.join(map(html.escape, readers))}</h1>",
-        f"<p>{next(iter(readers.values()))['all']['count']:,} questions"
+        f"<h1>{' and '.join(map(html.escape, models))}</h1>",
+        f"<p>{next(iter(models.values()))['all']['count']:,} questions"
         f"{' of ' * bool(data)}{html.escape(data)}. Brackets and bars are "
         "95 % intervals of a bootstrap over questions.</p>",
         _table(
             ["reader", *_SCORES.values()],
             [
-                [reader, *map(_interval, _both(measured["all"]))]
-                for reader, measured in readers.items()
+                [model, *map(_interval, _both(measured["all"]))]
+                for model, measured in models.items()
             ],
         ),
     ]
     for each in GROUPINGS:
         parts += [f"<h2>By {each.name}</h2>", _image(folder, each.name)]
-        counts = next(iter(readers.values()))["groups"][each.name]
+        counts = next(iter(models.values()))["groups"][each.name]
         headings = [each.name, "questions"]
-        headings += [f"{reader} {score}" for reader in readers for score in _SCORES.values()]
+        headings += [f"{model} {score}" for model in models for score in _SCORES.values()]
         rows = [
             [label, f"{group['count']:,}"]
             + [
                 _interval(score)
-                for measured in readers.values()
+                for measured in models.values()
                 for score in _both(measured["groups"][each.name][label])
             ]
             for label, group in counts.items()
@@ -235,21 +234,21 @@ def _interval(score: Sequence[float]) -> str:
 
 
 def _worst(analysis: dict[str, Any]) -> str:
-    readers = list(analysis["readers"])
+    models = list(analysis["readers"])
     rows = []
     for number in analysis["worst"]:
         row = analysis["questions"][number]
         answers = [
             f"{given['answer'] or '(no answer)'} ({given['confidence']:.2f})"
-            for given in (row["readers"][reader] for reader in readers)
+            for given in (row["readers"][model] for model in models)
         ]
         references = " / ".join(row["references"]) or "(no answer)"
         rows.append([row["title"], row["question"], references, *answers])
-    return _table(["title", "question", "references", *readers], rows, numbers=False)
+    return _table(["title", "question", "references", *models], rows, numbers=False)
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    """With `numbers` in all columns but the first."""
+    """An HTML table; with `numbers` all columns but the first are aligned as numbers."""
     kinds = ["", *[" class=number" if numbers else ""] * (len(headings) - 1)]
 
     def line(cells: Sequence[str], tag: str) -> str:

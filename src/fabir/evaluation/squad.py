@@ -1,6 +1,6 @@
 """The official SQuAD 1.1 and 2.0 metrics, equal to the published scripts to the last digit.
 
-Percentages from 0 to 100. Sums run in the scripts' order and over their types (an exact match is an
+Scores are percentages from 0 to 100. Sums have the scripts' order and types (an exact match is an
 int, a partial one a float), because the last digit depends on both.
 """
 
@@ -23,16 +23,16 @@ def evaluate(
 ) -> dict[str, float | int]:
     """Score the predicted text of each question id, with the metric of the data's version.
 
-    SQuAD 1.1: `exact`, `f1`, `total`. SQuAD 2.0: these and `HasAns_*`, `NoAns_*` for the questions
-    with and without an answer, where there are any. There the empty text means "no answer", as does
-    a no-answer probability in `na_prob` above `na_threshold`; with `na_prob` the best thresholds
-    are searched too (`best_exact`, `best_exact_thresh`, `best_f1`, `best_f1_thresh`).
-    A question without a prediction counts as wrong, with a warning on stderr; predictions for
-    questions that are not in the dataset are ignored.
+    SQuAD 1.1 has `exact`, `f1` and `total`. SQuAD 2.0 also has `HasAns_*` and `NoAns_*` for the
+    questions with and without an answer, if there are any. In SQuAD 2.0 the empty text means "no
+    answer", and so does a no-answer probability in `na_prob` above `na_threshold`. With `na_prob`
+    the best thresholds are computed too (`best_exact`, `best_exact_thresh`, `best_f1`,
+    `best_f1_thresh`). A question without a prediction counts as wrong, with a warning on stderr.
+    Predictions for unknown questions are ignored.
 
     Raises:
-        InputError: no questions; a 1.1 question without reference answers; `na_prob` for 1.1 data,
-            or lacking a predicted question.
+        InputError: there are no questions; a 1.1 question has no reference answer; `na_prob` is
+            given for 1.1 data, or lacks a predicted question.
     """
     questions = [question for _, question in dataset.questions]
     if not questions:
@@ -50,7 +50,7 @@ def question_scores(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Exact match and F1 (0 to 1) of each question id, with the metric of the data's version.
 
-    The empty text means "no answer" in SQuAD 2.0. A question without a prediction has 0.
+    In SQuAD 2.0 the empty text means "no answer". A question without a prediction scores 0.
     """
     questions = [question for _, question in dataset.questions]
     if dataset.has_unanswerable:
@@ -70,7 +70,7 @@ def read_predictions(path: str | Path) -> dict[str, str]:
     """Read predictions.json: an object from question id to answer text.
 
     Raises:
-        InputError: the file cannot be read, or holds anything else.
+        InputError: the file cannot be read, or has another content.
     """
     predictions = _read_object(path)
     for id, text in predictions.items():
@@ -85,7 +85,7 @@ def read_na_prob(path: str | Path) -> dict[str, float]:
     """Read na_prob.json: an object from question id to the probability that it has no answer.
 
     Raises:
-        InputError: the file cannot be read, or holds anything else.
+        InputError: the file cannot be read, or has another content.
     """
     probabilities = _read_object(path)
     for id, value in probabilities.items():
@@ -104,8 +104,8 @@ def exact_match(prediction: str, references: Iterable[str]) -> int:
 def f1(prediction: str, references: Iterable[str], both_empty: int = 1) -> float:
     """The highest F1 (0 to 1) of the prediction's words against those of each reference.
 
-    `both_empty` is the score when nothing is left of either text after normalisation: the 2.0
-    script says 1, the 1.1 script 0.
+    `both_empty` is the score if both texts are empty after normalisation: 1 in the 2.0 script, 0 in
+    the 1.1 script.
     """
     words = normalise_answer(prediction).split()
     return max(_f1(words, normalise_answer(text).split(), both_empty) for text in references)
@@ -133,7 +133,7 @@ def _evaluate_v1(
         if question.id in predictions:
             prediction = predictions[question.id]
             exact_total += exact_match(prediction, references)
-            f1_total += f1(prediction, references, both_empty=0)  # the script adds one by one too
+            f1_total += f1(prediction, references, both_empty=0)  # summed as in the script
     total = len(questions)
     return {"exact": 100.0 * exact_total / total, "f1": 100.0 * f1_total / total, "total": total}
 
@@ -169,7 +169,7 @@ def _evaluate_v2(
 def _raw_scores(
     questions: Sequence[Question], predictions: Mapping[str, str]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Exact match and F1 by id, before any threshold; 0 where there is no prediction."""
+    """Exact match and F1 by id, without a threshold; 0 if there is no prediction."""
     exact: dict[str, float] = {}
     overlap: dict[str, float] = {}
     for question in questions:
@@ -198,10 +198,11 @@ def _best_threshold(
     na_prob: Mapping[str, float],
     answerable: Mapping[str, bool],
 ) -> tuple[float, float]:
-    """The best score, and the no-answer probability up to which questions are answered for it.
+    """The best score, and the threshold of the no-answer probability that achieves it.
 
-    Starts from answering nothing and answers one question after another, surest first. As in the
-    script, equal probabilities keep their order in the file, and the best may fall between them.
+    The search starts with no answers and adds one question after another, by rising no-answer
+    probability. As in the script, equal probabilities keep their order in the file, and the best
+    score may fall between them.
     """
     score: float = sum(not answerable[id] for id in raw if id in predictions)
     best, threshold = score, 0.0

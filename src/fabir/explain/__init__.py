@@ -1,1 +1,1 @@
-"""What a reader looked at: attention and distributions of an answer, on a page of its own."""
+"""Explanations of an answer: attention maps and distributions, as numbers and as a page."""

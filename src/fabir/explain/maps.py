@@ -1,7 +1,7 @@
-"""The attention weights of a network, read off while it works. Readers know nothing of it.
+"""Attention weights, recorded during a forward pass. Networks need no code for it.
 
-Every attention ends in a softmax over a map of words by words; whatever passes through one while
-`recorded` watches is kept, with the name of the module that called it. Nothing is hooked otherwise.
+Every attention ends in a softmax over a matrix of words by words. `recorded` intercepts each
+softmax and stores its weights with the name of the calling module.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ class Map:
 
     Args:
         module: the name of the module in the network
-        head: its number, from 1; 0 if there is only one
-        rows, columns: the words along each side
+        head: its number, from 1; 0 for a single head
+        rows, columns: the words of each dimension
         weights: [rows, columns] float32
     """
 
@@ -35,7 +35,7 @@ class Map:
 
 
 class Side(NamedTuple):
-    """A text of the batch: its words, one for each place, and where a sentinel would be."""
+    """A text of the batch: its words, one for each position, and the position of a sentinel."""
 
     name: str
     words: list[str]
@@ -54,19 +54,19 @@ class _Softmax(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        if func is F.scaled_dot_product_attention:  # its weights are never laid out
+        if func is F.scaled_dot_product_attention:  # it does not return its weights
             query, key, _, bias = args
             logits = query @ key.transpose(-2, -1) * query.shape[-1] ** -0.5
             self.keep((logits + bias).softmax(dim=-1))
         elif getattr(func, "__name__", "") == "softmax":
-            # A row is what looks, whichever way the map was laid out.
+            # Each row belongs to a query, in either layout.
             self.keep(result.transpose(kwargs["dim"] if "dim" in kwargs else args[1], -1))
         return result
 
 
 @contextmanager
 def recorded(network: nn.Module) -> Iterator[list[tuple[str, Tensor]]]:
-    """A list that fills with the weights of every softmax in `network`, by module, in order."""
+    """Yield a list that collects the weights of every softmax in `network`, with its module."""
     running: list[str] = [""]
     found: list[tuple[str, Tensor]] = []
     with ExitStack() as stack:
@@ -84,14 +84,14 @@ def recorded(network: nn.Module) -> Iterator[list[tuple[str, Tensor]]]:
 
 @torch.inference_mode()
 def attention_maps(found: list[tuple[str, Tensor]], sides: tuple[Side, Side]) -> list[Map]:
-    """Sort what was `recorded` of one question and passage into maps.
+    """Turn `recorded` weights of one question and passage into maps.
 
     Args:
-        sides: the question and the passage. They must differ in length, by which they are told
-            apart. A side that is one longer than a text has its sentinel too.
+        sides: the question and the passage. Their lengths must differ, since lengths identify
+            them. A dimension that is longer by one includes the sentinel.
 
-    Weights that belong to no pair of texts, such as a pointer's, are left out. Maps that come in
-    parts, such as those of a recurrent network that attends at each step, are put together.
+    Weights that belong to no pair of texts, such as a pointer's, are left out. A recurrent network
+    that attends at each step yields one row at a time; such rows are joined.
     """
     parts: dict[str, list[np.ndarray]] = {}
     for module, weights in found:
@@ -113,7 +113,7 @@ def attention_maps(found: list[tuple[str, Tensor]], sides: tuple[Side, Side]) ->
 def _wholes(
     pieces: list[np.ndarray], sides: tuple[Side, Side], *, backwards: bool
 ) -> Iterator[np.ndarray]:
-    """Maps with a row for each word of a text; from rows that came apart if need be."""
+    """Maps with a row for each word of a text; separate rows of a passage are joined."""
     rest: list[np.ndarray] = []
     for piece in pieces:
         if _side(len(piece), sides):
@@ -128,10 +128,10 @@ def _wholes(
 
 
 def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray]:
-    """The maps in an array of two or three dimensions, heads among rows or columns taken apart."""
+    """The maps of all heads in an array of two or three dimensions."""
     if weights.ndim == 3:
         first, second, _ = weights.shape
-        # [rows, heads, columns] of a passage, or [heads, rows, columns].
+        # The shape is [rows, heads, columns] for a passage, or [heads, rows, columns].
         apart = first == len(sides[1].words) != second or not _side(second, sides)
         yield from weights.swapaxes(0, 1) if apart and second > 1 else weights
     elif weights.ndim == 2:
@@ -141,7 +141,7 @@ def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray
 
 
 def _side(length: int, sides: tuple[Side, Side]) -> list[str]:
-    """The words of the text that has this length, with its sentinel if it has one less."""
+    """The words of the text with this length; or of a text shorter by one, with its sentinel."""
     for side in sides:
         if length == len(side.words):
             return side.words

@@ -1,4 +1,4 @@
-"""One answer explained: what the reader attended to, as numbers and as a page of its own."""
+"""The explanation of one answer: attention maps and distributions, and an HTML page of them."""
 
 import base64
 import html
@@ -28,16 +28,16 @@ _NO_ANSWER = "(no answer)"
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a question was answered.
+    """The explanation of an answer.
 
     Args:
-        question, passage: as given
-        words: of the part of the passage that was read, with a place for no answer before them if
-            the reader has one
+        question, passage: the texts
+        words: the words of one window of the passage, after the no-answer position if the model has
+            one
         asked: the question's words
         start, end: probability that the answer starts and ends at each of `words`
-        answers: the best ones of the whole passage
-        maps: attention, in the order of the network
+        answers: the best answers of the whole passage
+        maps: attention maps, in the order of the network
     """
 
     question: str
@@ -51,8 +51,8 @@ class Explanation:
 
 
 @torch.inference_mode()
-def explain(reader: TorchModel, question: str, passage: str, top_k: int = 5) -> Explanation:
-    """Answer a question and say what was attended to, in the window that holds the best answer.
+def explain(model: TorchModel, question: str, passage: str, top_k: int = 5) -> Explanation:
+    """Answer a question, and explain the window that holds the best answer.
 
     Raises:
         InputError: a blank question or passage.
@@ -62,35 +62,35 @@ def explain(reader: TorchModel, question: str, passage: str, top_k: int = 5) -> 
         raise InputError("the question is empty: ask something")
     if not tokens.words:
         raise InputError("the passage is empty: there is nothing to answer from")
-    predictor = Predictor(reader)
+    predictor = Predictor(model)
     reading = next(predictor.read_all([(question, passage)], top_k))
     best = reading.answers[0]
     begin, end = max(
         windows(len(tokens.words), predictor.window, predictor.stride),
         key=lambda w: min(best.start - tokens.starts[w[0]], tokens.ends[w[1] - 1] - best.end),
     )
-    forms = Forms(reader.vocabulary)
+    forms = Forms(model.vocabulary)
     text = forms.number(tokens.words[begin:end])
     words = [_NO_ANSWER] * len(forms.before) + tokens.words[begin:end]
-    # Texts are told apart by their lengths: the passage is padded if it has as many words as the
-    # question, or as the question for several heads.
+    # Lengths identify the texts of a map. So the passage is padded if its length equals that of the
+    # question, or a multiple of it by a number of heads.
     alike = {len(asked) * heads + more for heads in range(1, 17) for more in (-1, 0, 1)}
     step = next(s for s in count(1) if round_up(len(words), s) not in alike)
     batch = collate(forms, [text], [forms.number(asked)], [0], Steps(step, 1, 1, 1))
     padded = [*words, *[""] * (batch.passage.shape[1] - len(words))]
-    network = reader.network.float().eval()
+    network = model.network.float().eval()
     with recorded(network) as found:
         logits = network(batch.tensors())
-    place: Any = getattr(reader.config, "sentinel_place", "before")
+    place: Any = getattr(model.config, "sentinel_place", "before")
     sides = Side("question", asked, place), Side("passage", padded, place)
     maps = attention_maps(found, sides)
     start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
-    answers = reading.given(reader.no_answer_threshold)
+    answers = reading.given(model.no_answer_threshold)
     return Explanation(question, passage, words, asked, start, stop, answers, maps)
 
 
 def write_page(explanation: Explanation, path: Path) -> None:
-    """Write a page that needs nothing beside it. InputError if it cannot be written."""
+    """Write a page of one file. An InputError says why it cannot be written."""
     data = {
         "question": explanation.question,
         "words": explanation.words,
@@ -109,7 +109,7 @@ def write_page(explanation: Explanation, path: Path) -> None:
 
 
 def _packed(each: Map) -> dict[str, object]:
-    """Weights as bytes, 255 for the largest."""
+    """Weights as bytes, scaled so that the largest is 255."""
     largest = float(each.weights.max()) or 1.0
     scaled = np.rint(each.weights / largest * 255).astype(np.uint8)
     return {

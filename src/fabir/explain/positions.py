@@ -1,4 +1,4 @@
-"""What FABIR's position encoding alone makes words attend to (thesis Figures 11 and 12)."""
+"""Attention by FABIR's position encoding alone (thesis Figures 11 and 12)."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from fabir.layers.position import trigonometric_positions
 from fabir.plots import new_figure, save, style
 
 PASSAGE = 400  # words: 99.5 % of SQuAD's passages are shorter
-# What each panel compares: feature counts, lowest and highest frequencies in radians a word.
+# The curves of each panel: number of features, lowest and highest frequency in radians per word.
 PANELS = {
     "model size (thesis Figure 11)": [(512, 1e-4, 1.0), (100, 1e-4, 1.0)],
     "frequencies (thesis Figure 12)": [(100, 1e-4, 1.0), (100, 3e-3, 1e-1)],
@@ -18,7 +18,9 @@ PANELS = {
 def positional_attention(
     dim: int, lowest: float, highest: float, length: int = PASSAGE
 ) -> np.ndarray:
-    """Products of the first position's encoding with those of all, over the largest: [length].
+    """Products of the first position's encoding with every position's, scaled to 1 at the first.
+
+    Shape: [length]
 
     Raises:
         ValueError: an odd `dim`.
@@ -32,7 +34,7 @@ def plot_positions(path: Path) -> None:
     """Draw both figures, one above the other.
 
     Raises:
-        InputError: as `fabir.plots.save`.
+        InputError: see `fabir.plots.save`.
     """
     figure = new_figure(8, 7)
     panels = figure.subplots(len(PANELS), 1, sharex=True, sharey=True)

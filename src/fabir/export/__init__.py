@@ -1,1 +1,1 @@
-"""Readers made small for use elsewhere."""
+"""Smaller models, and models for ONNX Runtime."""

@@ -1,4 +1,4 @@
-"""Linear maps of a graph in 8 bits, once it is written. Knows ONNX, no reader."""
+"""Static quantisation of an ONNX graph's linear maps."""
 
 import logging
 import tempfile
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-_FEWEST_ROWS = 16  # of a matrix in 8 bits; for less, converting its inputs takes longer
+_FEWEST_ROWS = 16  # of a matrix in 8 bits; a smaller product costs less than the conversion
 
 
 @contextmanager
 def quiet(*names: str) -> Iterator[None]:
-    """Loggers that have much to say, and nothing for users, say nothing."""
+    """Silence loggers whose messages are of no use to users; errors are still shown."""
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -28,9 +28,9 @@ def quiet(*names: str) -> Iterator[None]:
 
 
 def quantise(path: Path, batches: list[dict[str, np.ndarray]]) -> None:
-    """Put the linear maps of a graph in 8 bits, with the ranges that calibration batches lead to.
+    """Quantise the linear maps of a graph to 8 bits, with ranges from calibration batches.
 
-    The ranges are constants, so that an answer does not depend on what it is read together with.
+    The ranges are constants, so an answer does not depend on the rest of its batch.
     """
     import onnx
     from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
@@ -56,13 +56,13 @@ def quantise(path: Path, batches: list[dict[str, np.ndarray]]) -> None:
             path,
             smaller,
             Inputs(),
-            activation_type=QuantType.QUInt8,  # processors multiply unsigned by signed ones
+            activation_type=QuantType.QUInt8,  # processors multiply unsigned by signed integers
             weight_type=QuantType.QInt8,
             per_channel=True,
             nodes_to_quantize=linear,
             extra_options={
                 "OpTypesToExcludeOutputQuantization": ["MatMul"],
-                "DedicatedQDQPair": True,  # nothing but the maps reads rounded numbers
+                "DedicatedQDQPair": True,  # other operations get unrounded numbers
             },
         )
         model = onnx.load(smaller)
@@ -72,8 +72,10 @@ def quantise(path: Path, batches: list[dict[str, np.ndarray]]) -> None:
 
 
 def _join_biases(graph: Any) -> None:
-    """Let each product in 8 bits add the bias that follows it: ONNX Runtime joins the product with
-    the scaling around it, but leaves the addition."""
+    """Fuse each product in 8 bits with the addition of its bias.
+
+    ONNX Runtime fuses the product with its scaling, but not with the addition.
+    """
     made = {name: node for node in graph.node for name in node.output}
     biases = {weight.name for weight in graph.initializer if len(weight.dims) == 1}
     read = Counter(name for node in graph.node for name in node.input)
@@ -87,7 +89,7 @@ def _join_biases(graph: Any) -> None:
         factors = [made[name] for name in product.input if name in made]
         if [factor.op_type for factor in factors] != ["DequantizeLinear"] * 2:
             continue
-        # In the operator's order: both factors, both scales, both zeros, the bias.
+        # The operator's inputs: both factors, both scales, both zero points, the bias.
         inputs = [factor.input[place] for place in range(3) for factor in factors]
         node.op_type, node.domain = "MatMulIntegerToFloat", "com.microsoft"
         del node.input[:]

@@ -1,4 +1,4 @@
-"""A trained reader as a folder that answers without torch, and what it loses by that."""
+"""Export of a trained model to ONNX graphs, and the measured differences."""
 
 import copy
 import shutil
@@ -19,7 +19,7 @@ from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch, Steps, collate
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.evaluation.reader import evaluate_reader
+from fabir.evaluation.model import evaluate_model
 from fabir.export import graphs
 from fabir.files import check_output
 from fabir.layers.pointer import PADDING_LOGIT
@@ -41,12 +41,12 @@ from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import Forms, Vocabulary
 
 _OPSET = 20
-_CALIBRATION = 300  # questions, at most, whose texts give the ranges
-# Numbers of a constant that is computed from others, and of these, at most: only what is constant
-# can be in 8 bits.
+_CALIBRATION = 300  # questions in calibration batches, at most
+# The most elements of a constant, and of its inputs, for constant folding. Only constants can be
+# quantised.
 _FOLDED = 1 << 24
 _FILES = SETTINGS, VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
-# The inputs of each graph, and which of their sizes differ from batch to batch.
+# The inputs of each graph, with the names of their dynamic dimensions.
 _INPUTS = {
     EMBED: {"rows": ("types",), "characters": ("types", "letters")},
     ENCODE: {"vectors": ("types",), "passage": ("passages", "length")},
@@ -73,17 +73,16 @@ def export(
     """Write the model in `source` to the folder `output` for ONNX Runtime.
 
     Args:
-        quantise: linear maps in 8 bits, weights and activations (static quantisation)
-        calibrate: questions whose texts give the ranges of activations; random words if there are
-            none
-        data: questions to measure both models on
+        quantise: put weights and activations of linear maps in 8 bits (static quantisation)
+        calibrate: questions for the calibration batches; random words if it is None
+        data: questions on which both models are measured
 
     Returns:
         `largest_logit_difference` on random texts, against the model in float32; `bytes` of the
-        folder; with `data` the metrics of the model as it was (`torch`) and as it is (`onnx`)
+        folder; with `data` the metrics of the source (`torch`) and of the export (`onnx`)
 
     Raises:
-        InputError: `source` is not a model, its network cannot be exported, `calibrate` has no
+        InputError: `source` holds no model, its network cannot be exported, `calibrate` has no
             question, or a package is missing.
     """
     model = TorchModel.load(source)
@@ -97,7 +96,7 @@ def export(
         if quantise:
             for name, batches in _activations(exported, calibrate).items():
                 graphs.quantise(exported.folder / name, batches)
-            exported = replace(exported)  # which opens the files anew
+            exported = replace(exported)  # the copy opens the quantised files
         difference = _largest_difference(model, exported)
         write_model(
             output,
@@ -115,12 +114,12 @@ def export(
     }
     if data:
         for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):
-            report[name] = evaluate_reader(Predictor(each), data)
+            report[name] = evaluate_model(Predictor(each), data)
     return report
 
 
 def _write_graphs(model: TorchModel, folder: Path) -> None:
-    """The three steps of the network, a graph each."""
+    """Write each of the network's three steps as a graph."""
     network: Any = copy.deepcopy(model.network).float().eval().requires_grad_(False)
     batch = _probe(model.vocabulary, 3, 2, 47, 23).tensors()
     rows = network.embedding.words(batch.words)
@@ -132,7 +131,7 @@ def _write_graphs(model: TorchModel, folder: Path) -> None:
         ANSWER: (batch.words, vectors, *batch[2:], encoded),
     }
     for name, step in ((EMBED, _Embed), (ENCODE, _Encode), (ANSWER, _Answer)):
-        # torch 2.13 keeps a kernel of a recurrent layer, after whose first use its length is fixed.
+        # torch 2.13 caches a recurrent layer's kernel, which fixes the length of its first input.
         for recurrent in (torch.ops.aten.lstm.input, torch.ops.aten.gru.input):
             recurrent._dispatch_cache.clear()
         _write_graph(model, folder / name, step(copy.deepcopy(network)), given[name])
@@ -166,7 +165,7 @@ def _write_graph(
             optimize_ir(program.model, input_size_limit=_FOLDED, output_size_limit=_FOLDED)
     except ImportError as error:
         raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
-    except Exception as error:  # whatever torch has to say about a network, the cause at its end
+    except Exception as error:  # torch may raise anything; the first cause says why
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
@@ -181,10 +180,10 @@ def _write_graph(
     ]
     if fixed:
         raise InputError(
-            f"a reader of kind {model.name} cannot be exported: its graph would only take one "
-            f"size of {', '.join(fixed)}"
+            f"a reader of kind {model.name} cannot be exported: its graph has a fixed size "
+            f"of {', '.join(fixed)}"
         )
-    del made.graph.value_info[:]  # some say what quantisation then contradicts
+    del made.graph.value_info[:]  # some types are wrong after quantisation
     for each in (
         made,
         made.graph,
@@ -192,14 +191,14 @@ def _write_graph(
         *made.graph.input,
         *made.graph.initializer,
     ):
-        del each.metadata_props[:]  # files and lines of whoever exports
+        del each.metadata_props[:]  # paths and lines of the exporting machine's source code
     path.write_bytes(made.SerializeToString())
 
 
 def _activations(
     exported: OnnxModel, data: Dataset | None
 ) -> dict[str, list[dict[str, np.ndarray]]]:
-    """Inputs of the graphs in some questions of `data`, or in random words, to calibrate with."""
+    """Calibration batches: inputs of each graph, from questions of `data` or from random words."""
     found: dict[str, list[dict[str, np.ndarray]]] = {ENCODE: [], ANSWER: []}
 
     class Recorder(OnnxModel):
@@ -230,7 +229,7 @@ def _activations(
 
 
 def _largest_difference(model: TorchModel, exported: OnnxModel) -> float:
-    """Between the logits of both on random texts of several shapes."""
+    """The largest difference between the logits of both on random texts of several shapes."""
     largest = 0.0
     for questions, passages, length, asked in ((1, 1, 30, 5), (5, 2, 150, 17), (3, 3, 64, 9)):
         batch = _probe(model.vocabulary, questions, passages, length, asked)
@@ -265,12 +264,12 @@ def _probe(
         [text(size) for size in lengths],
         [text(size) for size in random.integers(max(1, asked // 2), asked, questions)],
         np.arange(questions) % passages,
-        Steps(1, 1, 1, 1),  # a size that happens to be one of the network's would be taken for it
+        Steps(1, 1, 1, 1),  # no padding: a size equal to one of the network's would become fixed
     )
 
 
 class _Given(nn.Module):
-    """In the place of a network's word rows: rows that are handed in."""
+    """A stand-in for a network's word rows: it returns rows that are given."""
 
     given: Tensor
 
@@ -279,7 +278,7 @@ class _Given(nn.Module):
 
 
 class _Embed(nn.Module):
-    """`Network.embed` from the rows of words: a type's vector is computed once and kept."""
+    """`Network.embed` from the rows of word types."""
 
     def __init__(self, network: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a trained model is to whatever answers with it, and the choice of who computes it."""
+"""The interface of trained models, and the function that loads a model of either kind."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +13,10 @@ from fabir.text.vocabulary import Vocabulary
 
 
 class Model(Protocol):
-    """A trained model: a `TorchModel`, or one exported to ONNX, an `OnnxModel`.
+    """A trained model: a `TorchModel`, or an `OnnxModel`, which is exported.
 
-    Its three steps are those of every network (`fabir.readers.network`). Each runs on one processor
-    of a CPU; several threads may ask at a time.
+    Its three steps are those of every network (`fabir.readers.network`). On a CPU each runs on one
+    processor. Several threads may call them at a time.
     """
 
     vocabulary: Vocabulary
@@ -25,53 +25,54 @@ class Model(Protocol):
 
     @property
     def steps(self) -> Steps:
-        """What lengths in a batch are padded to multiples of."""
+        """Each length in a batch is padded to a multiple of its step."""
         ...
 
     @property
     def batch_words(self) -> int:
-        """Padded passage words that are best read at once."""
+        """The fastest batch size, in padded passage words."""
         ...
 
     @property
     def parallel(self) -> int:
-        """How many batches at a time are read fastest, each in a thread of its own."""
+        """The fastest number of batches at a time, each in a thread of its own."""
         ...
 
     def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> Any:
-        """A vector for each word type of a batch, as `encode` and `answer` take it.
+        """A vector for each word type of a batch, in the form that `encode` and `answer` take.
 
         Args:
-            questions_only: types that are in no question have any vector: all that `answer` needs
+            questions_only: compute only types in questions, which is all that `answer` needs; the
+                other vectors are undefined
         """
         ...
 
     def encode(self, batch: Batch[np.ndarray], vectors: Any) -> np.ndarray:
-        """[passages, passage, features] float32: what is known of passages without a question."""
+        """[passages, passage, features] float32: encodings of passages, without a question."""
         ...
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start and end logits, [batch, passage] float32 each; padding of `encoded` is ignored."""
+        """Start and end logits, [batch, passage] float32 each. Padding of `encoded` is ignored."""
         ...
 
     def clear(self) -> None:
-        """Forget the vectors of words seen so far."""
+        """Empty the cache of word vectors."""
         ...
 
 
 def logits(model: Model, batch: Batch[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Start and end logits of a batch, all three steps of a model."""
+    """Start and end logits of a batch, by all three steps of a model."""
     vectors = model.embed(batch)
     return model.answer(batch, vectors, model.encode(batch, vectors))
 
 
 def load_model(folder: Path) -> Model:
-    """The model in `folder`, from its graph if it was exported; else torch is needed.
+    """Load the model in `folder`: an exported one from its graphs, else in torch.
 
     Raises:
-        InputError: no model's folder, a damaged one, or torch is missing.
+        InputError: not a model's folder, a damaged one, or torch is missing.
     """
     if is_exported(folder):
         from fabir.runtime.onnx_model import OnnxModel
@@ -83,7 +84,7 @@ def load_model(folder: Path) -> Model:
         if error.name != "torch":
             raise
         raise InputError(
-            f"{folder} was not exported, so it takes torch to read it: "
-            "pip install 'fabir[train]', or `fabir export` it where that is installed"
+            f"{folder} is not exported, so it needs torch: pip install 'fabir[train]', "
+            "or run `fabir export` where torch is installed"
         ) from error
     return TorchModel.load(folder)

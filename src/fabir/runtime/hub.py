@@ -1,4 +1,4 @@
-"""Download and upload of readers on the Hugging Face hub."""
+"""Models on the Hugging Face hub: download and upload. No other module contacts the hub."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ pipeline_tag: question-answering
 ---
 # {name}
 
-A reader for extractive question answering with [fabir](https://github.com/fabir-qa/fabir):
+A model for extractive question answering with [fabir](https://github.com/fabir-qa/fabir):
 
 ```python
 from fabir import Predictor
@@ -23,10 +23,10 @@ predictor = Predictor.from_pretrained("{name}")
 
 
 def fetch(name: str, revision: str | None = None) -> Path:
-    """The folder of a reader's files, downloaded unless they are in the hub's cache.
+    """The folder of a model's files, downloaded unless they are in the hub's cache.
 
     Raises:
-        InputError: huggingface_hub is missing, or the hub does not give the files.
+        InputError: huggingface_hub is missing, or the download fails.
     """
     try:
         import huggingface_hub
@@ -40,24 +40,23 @@ def fetch(name: str, revision: str | None = None) -> Path:
             name, revision=revision, allow_patterns=list(FILES)
         )
     except Exception as error:  # of the hub, of HTTP or of the file system
-        problem = f"there is no folder {name}, nor does the Hugging Face hub give it"
-        raise _hub_error(problem, error) from error
+        what = f"there is no folder {name}, nor does the Hugging Face hub give it"
+        raise _hub_error(what, error) from error
     return Path(folder)
 
 
 def push(folder: str | Path, name: str, *, private: bool = False, token: str | None = None) -> str:
-    """Upload a reader's folder, exported or not, as `name` ("owner/name"). Returns its URL.
+    """Upload a model's folder, exported or not, as `name`, "owner/name"; returns its address.
 
     The folder's model card (`README.md`) is uploaded too. If neither the folder nor the hub has
-    one, a short model card is created.
+    one, a short card is written.
 
     Raises:
-        InputError: not a reader's folder, huggingface_hub is missing, or the hub rejects the
-            upload.
+        InputError: not a model's folder, huggingface_hub is missing, or the hub refuses.
     """
     folder = Path(folder)
     if not (folder / SETTINGS).exists():
-        raise InputError(f"{folder} is not a reader's folder: it lacks {SETTINGS}")
+        raise InputError(f"{folder} is not a model's folder: it lacks {SETTINGS}")
     try:
         import huggingface_hub
     except ImportError as error:
@@ -74,6 +73,6 @@ def push(folder: str | Path, name: str, *, private: bool = False, token: str | N
     return str(address)
 
 
-def _hub_error(problem: str, error: Exception) -> InputError:
+def _hub_error(what: str, error: Exception) -> InputError:
     reason = " ".join(str(error).split()) or type(error).__name__
-    return InputError(f"{problem}: {reason}")
+    return InputError(f"{what}: {reason}")

@@ -1,4 +1,4 @@
-"""Where a model's folder is: a path, the bundled model, or a name on the Hugging Face hub."""
+"""The folder of a model, from a path, "bundled", or a name on the Hugging Face hub."""
 
 import re
 from pathlib import Path
@@ -10,15 +10,15 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 def find_model(model: str | Path | None, revision: str | None = None) -> Path:
-    """The folder of a model, which may not be one.
+    """The folder of a model; whether it holds one is not checked.
 
     Args:
-        model: a folder; None or "bundled" for the one that comes with fabir; or, if there is no
-            such folder, "owner/name" on the Hugging Face hub, from where it is fetched
+        model: a folder; None or "bundled" for the bundled model; or, if there is no such folder,
+            "owner/name" on the Hugging Face hub, which is downloaded
         revision: on the hub, a branch, tag or commit
 
     Raises:
-        InputError: it cannot be fetched.
+        InputError: the download fails.
     """
     if model is None:
         return BUNDLED

@@ -1,7 +1,7 @@
-"""What answering keeps between calls: one policy for vectors of words, spellings and passages.
+"""The policy of all caches between calls: of word vectors, spellings and passages.
 
-Each has `BUDGET` bytes. What does not fit any more makes room by forgetting all the rest, so that
-memory is bounded and keeping costs nothing.
+Each cache has `BUDGET` bytes. A cache that is full is emptied before the next entry. So memory is
+bounded, and no bookkeeping of recent use is needed.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import numpy as np
 
 from fabir.locks import make_lock
 
-BUDGET = 32 << 20  # bytes of each kind
-_ENTRY = 128  # bytes of a key and its place, about
+BUDGET = 32 << 20  # bytes of each cache
+_ENTRY = 128  # bytes, about, of a key and its place
 
 
 class VectorTable:
-    """Rows by key that were computed before. Several threads may ask at a time."""
+    """A cache of vectors by key. Several threads may share it."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.budget = budget
@@ -25,10 +25,10 @@ class VectorTable:
     def __call__(
         self, keys: list[bytes], compute: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """[keys, dim] float32; `compute` makes those of some of the keys, whose indices it gets."""
+        """[keys, dim] float32. `compute` takes indices of keys and returns their vectors."""
         with self._lock:
-            known = self._places.get
-            places = np.array([known(key, -1) for key in keys])
+            place_of = self._places.get
+            places = np.array([place_of(key, -1) for key in keys])
             new = np.flatnonzero(places < 0)
             if self._used + len(new) > len(self._table):
                 self._places.clear()
@@ -48,7 +48,7 @@ class VectorTable:
         return self._used
 
     def clear(self) -> None:
-        """Forget all."""
+        """Empty the cache."""
         with self._lock:
             self._places: dict[bytes, int] = {}
             self._used = 0

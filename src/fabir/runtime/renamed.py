@@ -1,6 +1,6 @@
-"""Models saved in the first format: what their network and its weights are called now.
+"""Models saved in the first format: their network and weights under the present names.
 
-That format had one class for FABIR as published and for the network that is `crossconv` now.
+That format has one class for FABIR as published and for the network called `crossconv`.
 """
 
 import re
@@ -8,7 +8,7 @@ from typing import Any
 
 from fabir.errors import InputError
 
-_CROSSCONV = {  # what makes a network of the first format a CrossConv, whatever its sizes
+_CROSSCONV = {  # fields of the first format that identify a CrossConv of any size
     "characters": True,
     "word_projection": True,
     "heads": 1,
@@ -27,7 +27,7 @@ _CROSSCONV = {  # what makes a network of the first format a CrossConv, whatever
     "highest_frequency": 1.0,
     "dropout_amplification": 2.0,
 }
-_FABIR = {  # fields that FABIR as published does not have, and what they must be
+_FABIR = {  # fields that FABIR as published does not have, with the values they must have
     "separate_layers": 0,
     "word_match": False,
     "local_width": 0,
@@ -36,17 +36,17 @@ _FABIR = {  # fields that FABIR as published does not have, and what they must b
     "cross_capped": False,
     "norm": "after",
 }
-_IGNORED = {"convolved_width", "cross_start"}  # without a meaning once FABIR is trained
+_IGNORED = {"convolved_width", "cross_start"}  # without effect in a trained FABIR
 _SIZES = {"local_width": "encoder_width", "convolved_width": "width"}
 
 
 def _convolution(layer: re.Match[str]) -> str:
-    """That of a layer stands before it now, that of the first one in the encoder."""
+    """A layer's convolution precedes the layer; that of the first layer is in the encoder."""
     number = int(layer[1])
     return f"between.{number - 1}" if number else "encoder.last_convolution"
 
 
-_WEIGHTS = [  # of a CrossConv, in this order
+_WEIGHTS = [  # of a CrossConv, replaced in this order
     (r"^reduction\.local\.join\.norm", "encoder.convolution.norm"),
     (r"^reduction\.local\.convolution", "encoder.convolution.sublayer"),
     (r"^reduction\.self_attention", "encoder.attention"),
@@ -71,10 +71,10 @@ _WEIGHTS = [  # of a CrossConv, in this order
 
 
 def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The reader and its configuration under their present names.
+    """The architecture and its configuration under their present names.
 
     Raises:
-        InputError: a network that this version no longer has.
+        InputError: this version has no such network.
     """
     if reader != "fabir":
         return reader, network
@@ -84,8 +84,7 @@ def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str
     attends = network.get("layers", 3) - network.get("convolved_layers", 0)
     if attends or any(network.get(name) != value for name, value in _CROSSCONV.items()):
         raise InputError(
-            "a network with options of FABIR that this version no longer has: "
-            "train it again as fabir or crossconv"
+            "this version has no FABIR with these options: train it again as fabir or crossconv"
         )
     left_out = _CROSSCONV.keys() | {"convolved_layers", "cross_start"}
     return "crossconv", {
@@ -94,7 +93,7 @@ def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str
 
 
 def renamed_weight(reader: str, name: str) -> str:
-    """The present name of a weight of `reader`, which is called by its present name."""
+    """The present name of a weight. `reader` is the architecture's present name."""
     if reader == "crossconv":
         for pattern, now in _WEIGHTS:
             name = re.sub(pattern, now, name)

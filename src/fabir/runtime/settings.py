@@ -1,6 +1,6 @@
 """`config.json` of a model's folder: its fields, their checks, and its checksum.
 
-Knows JSON and numbers: other files of the folder are the business of `runtime.store`.
+This module handles JSON and numbers. `runtime.store` handles the other files of the folder.
 """
 
 import hashlib
@@ -17,22 +17,23 @@ FORMAT = 2
 _OLD = 1  # without checksums
 _MOST_BYTES = 1 << 20  # of config.json
 _LARGEST = 1 << 16  # integer in a network's config
-_DEEPEST = 128  # of integers that repeat a part of a network
-_REPEATING = "layers", "convolutions", "blocks"  # what their names end with
+_DEEPEST = 128  # largest integer that repeats a part of a network
+_REPEATING = "layers", "convolutions", "blocks"  # the ends of these fields' names
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How likely an answer from a search is right: the logistic function of
+    """The probability that an answer from a search is right: the logistic function of
 
         bias + search * highest + reader * (log(score) + lead * (own - highest))
 
-    The `score` is the model's, `highest` the best passage's search score, and `own` that of the
-    answer's passage. The neutral default is fitted to no model: it ranks answers by the product of
-    `score` and `exp(own)`, and withholds none. `benchmarks/calibration.py` fits a model's.
+    The `score` is the model's. `highest` is the best passage's search score, and `own` the search
+    score of the answer's passage. The neutral default is not fitted to any model. It ranks answers
+    by the product of `score` and `exp(own)`, and withholds none. `benchmarks/calibration.py` fits
+    the numbers of a model.
 
     Args:
-        least: an answer that is less likely is not given
+        least: answers with a lower probability are withheld
     """
 
     bias: float = 0.0
@@ -52,12 +53,12 @@ NEUTRAL = Calibration()
 
 @dataclass(frozen=True)
 class Settings:
-    """What `config.json` says of a model.
+    """The contents of a model's `config.json`.
 
     Args:
         reader: the name of the architecture
         network: the fields of its config
-        no_answer_threshold: above this probability of no answer the model gives none
+        no_answer_threshold: above this no-answer probability there is no answer
         files: SHA-256 of every other file of the folder by name; empty in the old format
     """
 
@@ -74,9 +75,10 @@ class Settings:
 
 
 def read_states(folder: Path) -> list[Settings]:
-    """The settings of a folder: one, or two of which one holds after a write was interrupted.
+    """The settings of a folder: one state, or two after an interrupted write.
 
-    The second are those that were being written. Which of them holds is known by the files.
+    The second state is the one that was being written. The checksums of the files show which of the
+    two the folder is in.
 
     Raises:
         InputError: `config.json` is missing, damaged or of another version.
@@ -91,8 +93,8 @@ def read_states(folder: Path) -> list[Settings]:
         )
     if version == FORMAT and content.get("checksum") != _checksum(content):
         raise InputError(
-            f"{path} was damaged or changed: its checksum does not fit. Copy or download the "
-            "model's folder again, or save the model again"
+            f"{path} was damaged or changed: its checksum is wrong. Copy or download the model's "
+            "folder again, or save the model again"
         )
     following = content.get("next")
     states = [content] if following is None else [content, following]
@@ -105,7 +107,7 @@ def read_states(folder: Path) -> list[Settings]:
 
 
 def format_states(settings: Settings, following: Settings | None = None) -> dict[str, Any]:
-    """What `config.json` holds for `settings`, while `following` is being written."""
+    """The contents of `config.json` for `settings`, with the state that is being written."""
     content = {"format": FORMAT, **asdict(settings)}
     if following is not None:
         content["next"] = asdict(following)
@@ -114,11 +116,11 @@ def format_states(settings: Settings, following: Settings | None = None) -> dict
 
 
 def read_json(path: Path, required: set[str], most_bytes: int) -> dict[str, Any]:
-    """A JSON object with at least the `required` keys; InputError says what is wrong with it."""
+    """Read a JSON object with at least the `required` keys; an InputError names its fault."""
     try:
         if path.stat().st_size > most_bytes:
             raise InputError(f"{path} is larger than {most_bytes >> 20} MiB: not a model's file")
-        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_reject)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
@@ -135,7 +137,7 @@ def _logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
-def _refuse(constant: str) -> None:
+def _reject(constant: str) -> None:
     raise ValueError(f"{constant} is not a number")
 
 
@@ -161,7 +163,7 @@ def _settings(path: Path, content: Any) -> Settings:
         raise InputError(f"{path}: `no_answer_threshold` is from 0 to 1, not {threshold}")
     files = content.get("files", {})
     if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
-        raise InputError(f"{path}: `files` are names with their checksums")
+        raise InputError(f"{path}: `files` must map file names to checksums")
     return Settings(reader, network, threshold, _calibration(path, content), files)
 
 
@@ -176,7 +178,7 @@ def _calibration(path: Path, content: dict[str, Any]) -> Calibration:
 
 
 def _check_size(path: Path, name: str, value: Any) -> None:
-    """Bound what a network is built of before it is built."""
+    """Bound a network's size before it is built."""
     for each in value if isinstance(value, list) else [value]:
         most = _DEEPEST if name.endswith(_REPEATING) else _LARGEST
         if isinstance(each, int) and abs(each) > most:

@@ -1,16 +1,16 @@
-"""Every file of a model's folder: its name, its format, its checksum, read and written here.
+"""The files of a model's folder: names, formats and checksums, reading and writing.
 
-config.json            reader, its network's config, format version, checksums of the other files
+config.json            architecture, network config, format version, checksums of the other files
 vocabulary.json        words and characters
-words.safetensors      the fixed word rows; in an exported model the trained ones too
+words.safetensors      fixed word rows; in an exported model also the trained rows
 network.safetensors    every other weight, for torch
 words.onnx             for ONNX Runtime: from a word's row and characters to its vector
-encode.onnx            for ONNX Runtime: from vectors of words to what is known of a passage alone
-answer.onnx            for ONNX Runtime: from the latter and questions to logits
+encode.onnx            for ONNX Runtime: from word vectors to a passage's encoding
+answer.onnx            for ONNX Runtime: from encodings and questions to logits
 
-A folder is replaced file by file, and a process may be killed in between. So `config.json` names
-the files that were there and those that are coming until all have come: then either set is whole,
-or the folder is refused.
+A folder is replaced file by file, and a process may be killed in between. During the write
+`config.json` has the checksums of the old and of the new files. So the folder holds one complete
+set, or it is refused.
 """
 
 import hashlib
@@ -34,19 +34,19 @@ from fabir.text.vocabulary import Vocabulary
 VOCABULARY, WORDS, WEIGHTS = "vocabulary.json", "words.safetensors", "network.safetensors"
 EMBED, ENCODE, ANSWER = "words.onnx", "encode.onnx", "answer.onnx"
 FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"  # of the old format
-# In the order in which they are replaced: a folder with the last one answers without torch.
+# In the order of replacement. A folder that has the last file needs no torch.
 FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, FURTHER, NETWORK, EMBED, ENCODE, ANSWER
-TORCH = VOCABULARY, WORDS, WEIGHTS  # what each kind of model reads
+TORCH = VOCABULARY, WORDS, WEIGHTS  # the files that each kind of model needs
 ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
 OLD_ONNX = VOCABULARY, WORDS, FORMS, NETWORK
-MAX_CHARACTERS = 256  # of a word that are looked at, at most
+MAX_CHARACTERS = 256  # upper bound of a vocabulary's `max_characters`
 _MOST_BYTES = 1 << 30  # of vocabulary.json
 
 Write = Callable[[Path], Any]
 
 
 def is_exported(folder: Path) -> bool:
-    """Whether a folder answers without torch.
+    """Whether a folder holds an exported model, which needs no torch.
 
     Raises:
         InputError: not a model's folder, a damaged one, or its graph is missing.
@@ -62,14 +62,14 @@ def is_exported(folder: Path) -> bool:
 
 
 def read_settings(folder: Path, names: Iterable[str]) -> Settings:
-    """The settings of a folder, once the files `names` are known to be those that belong to them.
+    """The settings of a folder, after the checksums of the files `names` are verified.
 
     Raises:
-        InputError: a file is missing, damaged or another model's.
+        InputError: a file is missing, damaged or of another model.
     """
     states = read_states(folder)
     if states[0].old:
-        _say_old(folder)
+        _warn_old(folder)
         return states[0]
     digests = {name: _digest(folder / name) for name in names}
     for settings in states:
@@ -83,8 +83,8 @@ def _mismatch(folder: Path, states: list[Settings], digests: dict[str, str | Non
     path = folder / wrong[0]
     if len(states) > 1:
         return (
-            f"{folder}: its files are from two models, since writing {path.name} was interrupted: "
-            "go on with that (`fabir train --resume`), or save the model again"
+            f"{folder} has files of two models, because writing {path.name} was interrupted: "
+            "continue that run (`fabir train --resume`), or save the model again"
         )
     if digests[wrong[0]] is None:
         return f"cannot read {path}: it is missing; copy or download the model's folder again"
@@ -97,9 +97,9 @@ def _mismatch(folder: Path, states: list[Settings], digests: dict[str, str | Non
 
 
 @cache
-def _say_old(folder: Path) -> None:
+def _warn_old(folder: Path) -> None:
     print(
-        f"{folder} is in the old format, without checksums: damage may go unnoticed; "
+        f"{folder} is in the old format, without checksums, so damage is not detected: "
         "save or export the model again",
         file=sys.stderr,
     )
@@ -119,12 +119,12 @@ def _digest(path: Path) -> str | None:
 def write_model(
     folder: Path, settings: Settings, files: Mapping[str, Write], keep: Iterable[str] = ()
 ) -> None:
-    """Write a model's folder, so that a kill at any moment leaves a whole model or a refused one.
+    """Write a model's folder. After a kill it holds a complete model, or it is refused.
 
     Args:
         settings: without `files`
-        files: by name, what writes each to a path
-        keep: names of files that stay as they are; other files of a model are removed
+        files: for each file name the function that writes the file to a path
+        keep: names of files that are not changed; other files of a model are removed
     """
     before = _present(folder)
     known = before.files if before else {}
@@ -135,7 +135,7 @@ def write_model(
     }
     with ExitStack() as stack:
         made: dict[str, Path] = {}
-        for name in reversed([name for name in FILES if name in files]):  # the first is the last
+        for name in reversed([name for name in FILES if name in files]):  # the stack is reversed
             made[name] = stack.enter_context(replacing(folder / name))
             files[name](made[name])
         fresh = {name: _digest(path) for name, path in made.items()}
@@ -149,9 +149,9 @@ def write_model(
 
 
 def change_settings(folder: Path, **changes: Any) -> Settings:
-    """Change fields of `config.json`, such as `calibration`; the other files are taken as they are.
+    """Change fields of `config.json`, such as `calibration`. No other file is changed or verified.
 
-    This also gives checksums to a folder in the old format.
+    This also adds checksums to a folder in the old format.
 
     Raises:
         InputError: not a model's folder.
@@ -162,7 +162,7 @@ def change_settings(folder: Path, **changes: Any) -> Settings:
 
 
 def _present(folder: Path) -> Settings | None:
-    """The settings that a folder's files fit; None if there are none."""
+    """The settings that match the folder's files; None if it has no settings."""
     try:
         states = read_states(folder)
     except InputError:
@@ -188,7 +188,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     """The words and characters of a model.
 
     Raises:
-        InputError: the file cannot be read, or a value is none that a vocabulary has.
+        InputError: the file cannot be read, or a value has a wrong type or range.
     """
     path = folder / VOCABULARY
     kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
@@ -197,9 +197,9 @@ def read_vocabulary(folder: Path) -> Vocabulary:
         if type(fields[name]) is not kind:
             raise InputError(f"{path}: `{name}` is not of type {kind.__name__}")
         if kind is list and not set(map(type, fields[name])) <= {str}:
-            raise InputError(f"{path}: `{name}` is a list of words")
+            raise InputError(f"{path}: `{name}` must be a list of words")
     if not 0 <= fields["max_characters"] <= MAX_CHARACTERS:
-        raise InputError(f"{path}: `max_characters` is from 0 to {MAX_CHARACTERS}")
+        raise InputError(f"{path}: `max_characters` must be from 0 to {MAX_CHARACTERS}")
     return Vocabulary(
         trained=tuple(fields["trained"]),
         fixed=tuple(fields["fixed"]),
@@ -209,14 +209,14 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[str, np.ndarray]:
-    """The arrays of `words.safetensors`, each as the vocabulary has it.
+    """The arrays of `words.safetensors`, with shapes that match the vocabulary.
 
     Returns:
-        `rows` [fixed words, word_dim]; `scales` [fixed words] float if `rows` are in 8 bits; of an
-        exported model `trained` [1 + trained words, word_dim] float
+        `rows` [fixed words, word_dim]; `scales` [fixed words] float if `rows` are in 8 bits; for
+        an exported model also `trained` [1 + trained words, word_dim] float
 
     Raises:
-        InputError: the file is damaged or of another vocabulary.
+        InputError: the file is damaged or belongs to another vocabulary.
     """
     path = folder / WORDS
     try:
@@ -242,13 +242,13 @@ def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[
             )
         in_8_bits = name == "rows" and "scales" in words
         if array.dtype != np.int8 if in_8_bits else not _are_numbers(array):
-            raise InputError(f"{path} is damaged: `{name}` are not numbers of words")
+            raise InputError(f"{path} is damaged: `{name}` are not finite numbers")
     return words
 
 
 def _are_numbers(array: np.ndarray) -> bool:
-    """Whether an array holds floating-point numbers of a size that words have."""
-    if array.dtype == np.float16:  # whose bits are compared six times faster
+    """Whether an array holds finite floating-point numbers, within the range of float16."""
+    if array.dtype == np.float16:  # comparing its bits is six times faster
         infinite = 0x7C00
         return bool((array.view(np.uint16) & 0x7FFF).max(initial=0) < infinite)
     largest = np.abs(array).max(initial=0) if array.dtype.kind == "f" else np.inf

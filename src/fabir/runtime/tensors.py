@@ -1,4 +1,4 @@
-"""Tensors of torch in safetensors files. Nothing about what they mean."""
+"""Tensors of torch in safetensors files."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fabir.files import replacing
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors of a safetensors file and its metadata; InputError names a bad file."""
+    """The tensors of a safetensors file and its metadata; an InputError names a bad file."""
     try:
         with safe_open(path, framework="pt") as file:
             return {k: file.get_tensor(k) for k in file.keys()}, file.metadata() or {}  # noqa: SIM118
@@ -36,6 +36,6 @@ def save_tensors(
 
 
 def are_numbers(tensor: Tensor) -> bool:
-    """Whether a tensor holds floating-point numbers, none of them infinite or no number."""
-    # A sum takes a tenth of the time of looking at each.
+    """Whether a tensor holds floating-point numbers, all of them finite."""
+    # A sum takes a tenth of the time of a test of each element.
     return tensor.is_floating_point() and bool(torch.isfinite(tensor.sum(dtype=torch.float64)))

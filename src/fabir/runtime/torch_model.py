@@ -1,4 +1,4 @@
-"""A trained model in torch: network, vocabulary and settings, and their folder on disk."""
+"""A trained model in torch: its network, vocabulary and settings, and its folder on disk."""
 
 import threading
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ from fabir.runtime.tensors import are_numbers, read_tensors, save_tensors
 from fabir.text.vocabulary import Vocabulary
 
 _TUNED = "embedding.words.tuned"  # rows that are saved with the fixed ones
-_TYPES = 64  # what the number of word types is padded to: torch prepares a kernel for each size
+_TYPES = 64  # word types are padded to a multiple of this, since torch prepares kernels by size
 
 
 @dataclass
@@ -46,9 +46,9 @@ class TorchModel:
     """A network with the vocabulary it was built for.
 
     Args:
-        no_answer_threshold: above this probability of no answer it gives none; tuned on the dev
-            set in training. A model without a place for no answer always answers.
-        calibration: of scores of a search
+        no_answer_threshold: above this no-answer probability there is no answer. Training tunes it
+            on the dev set. A model without a no-answer position always answers.
+        calibration: of scores in a search
     """
 
     name: str
@@ -57,30 +57,30 @@ class TorchModel:
     network: Network
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
-    steps = COARSE  # that batches are padded to
-    bfloat16: ClassVar[bool | None] = None  # answer in that precision; None: where it is quicker
+    steps = COARSE  # lengths in a batch are padded to multiples of these
+    bfloat16: ClassVar[bool | None] = None  # use that precision; None: where it is faster
 
     @property
     def batch_words(self) -> int:
-        """Padded passage words that are best read at once."""
+        """The fastest batch size, in padded passage words."""
         return registered(self.name).batch_words
 
     @classmethod
     def build(cls, name: str, config: Any, vocabulary: Vocabulary, fixed: Tensor) -> "TorchModel":
-        """A new, untrained reader.
+        """A new, untrained model.
 
         Args:
             fixed: [fixed words, word_dim] rows of the vocabulary's fixed words
 
         Raises:
-            InputError: the config and the vectors make no network together.
+            InputError: the config does not fit the vocabulary and its vectors.
         """
         if len(fixed) != len(vocabulary.fixed):
             raise InputError(f"{len(fixed)} rows for {len(vocabulary.fixed)} fixed words")
         network = build_network(name, config, vocabulary_sizes(vocabulary, fixed.shape[1]))
-        reader = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
-        reader._words.fixed.copy_(fixed)
-        return reader
+        model = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
+        model._words.fixed.copy_(fixed)
+        return model
 
     @property
     def fixed_rows(self) -> Tensor:
@@ -98,7 +98,7 @@ class TorchModel:
 
     @property
     def parallel(self) -> int:
-        """How many batches at a time are read fastest, each in a thread of its own."""
+        """The fastest number of batches at a time, each in a thread of its own."""
         return torch.get_num_threads() if self._device.type == "cpu" else 1
 
     @property
@@ -136,11 +136,12 @@ class TorchModel:
             return logits.start.cpu().numpy(), logits.end.cpu().numpy()
 
     def clear(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: this model has no cache."""
 
     @contextmanager
     def _inference(self) -> Iterator[torch.device]:
-        """On one processor, in the quickest precision; the device of the network."""
+        """Yield the network's device; inside, inference uses one processor and the fastest
+        precision."""
         if self.network.training:
             self.network.eval()
         device = self._device
@@ -150,11 +151,11 @@ class TorchModel:
             yield device
 
     def unfreeze_words(self, count: int) -> None:
-        """Let training change the rows of the `count` most frequent fixed words too."""
+        """Make the rows of the `count` most frequent fixed words trainable too."""
         self._words.unfreeze(count)
 
     def save(self, folder: str | Path, *, small: bool = False) -> None:
-        """Write the whole folder, file by file, each complete or not at all.
+        """Write the whole folder. Each file is written completely or not at all.
 
         Args:
             small: word rows as 8-bit integers with a scale each, other weights in float16
@@ -169,7 +170,7 @@ class TorchModel:
         write_model(Path(folder), self.settings, files)
 
     def save_weights(self, folder: Path) -> None:
-        """Write what training changes: the network, the threshold, and fixed rows if trained."""
+        """Write what training changes: weights, threshold, and fixed rows if they are trained."""
         files = {WEIGHTS: partial(save_tensors, self._weights())}
         if _TUNED in self.network.state_dict():
             files[WORDS] = partial(save_tensors, {"rows": self.fixed_rows.half()})
@@ -182,14 +183,14 @@ class TorchModel:
 
     @property
     def settings(self) -> Settings:
-        """What `config.json` says of it, without checksums."""
+        """The contents of `config.json`, without checksums."""
         return Settings(self.name, asdict(self.config), self.no_answer_threshold, self.calibration)
 
     @classmethod
     def load(cls, folder: str | Path) -> "TorchModel":
-        """Read a folder written by `save` or by training; the network is in evaluation mode.
+        """Load a folder written by `save` or by training; the network is in evaluation mode.
 
-        In place of a folder may stand "bundled", or "owner/name" on the Hugging Face hub.
+        `folder` may also be "bundled", or "owner/name" on the Hugging Face hub.
 
         Raises:
             InputError: a file is missing, damaged or of another version.
@@ -207,7 +208,7 @@ class TorchModel:
             _check_weights(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]), weights)
             model = cls.build(reader, config, vocabulary, rows)
             model.network.load_state_dict(weights)
-        except Exception as error:  # whatever a network's code says to settings that are not its
+        except Exception as error:  # a network's code may raise anything for wrong settings
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
         model.no_answer_threshold = settings.no_answer_threshold
@@ -217,7 +218,7 @@ class TorchModel:
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> "TorchModel":
-        """As `load`, under the name that others use; `revision` is one of the hub's."""
+        """The same as `load`, under Hugging Face's name; `revision` is one of the hub's."""
         return cls.load(find_model(name, revision))
 
     save_pretrained = save
@@ -234,14 +235,14 @@ class TorchModel:
 
 
 def _quantised(rows: Tensor) -> dict[str, Tensor]:
-    """Each row as integers from -127 to 127 and the float16 that scales them back."""
+    """Each row as integers from -127 to 127, with its scale in float16."""
     scales = (rows.abs().amax(dim=1) / 127).clamp(min=1e-7).half()
     integers = (rows / scales.float()[:, None]).round().clamp(-127, 127)
     return {"rows": integers.to(torch.int8), "scales": scales}
 
 
 def _float_rows(words: dict[str, np.ndarray]) -> Tensor:
-    """[fixed words, word_dim] float32, whichever way the rows are stored."""
+    """[fixed words, word_dim] float32, from rows in 8 bits or in floats."""
     rows = torch.from_numpy(words["rows"]).float()
     if "scales" in words:
         rows *= torch.from_numpy(words["scales"]).float()[:, None]
@@ -249,7 +250,7 @@ def _float_rows(words: dict[str, np.ndarray]) -> Tensor:
 
 
 def _config(reader: str, network: dict[str, Any]) -> Any:
-    """The config of a network from its fields in JSON, which has no tuples."""
+    """The config of a network from its fields in JSON, where tuples are lists."""
     fields = {
         key: tuple(value) if isinstance(value, list) else value for key, value in network.items()
     }
@@ -259,24 +260,24 @@ def _config(reader: str, network: dict[str, Any]) -> Any:
 def _check_weights(
     reader: str, config: Any, sizes: VocabularySizes, weights: dict[str, Tensor]
 ) -> None:
-    """Compare weights with a network that takes no memory, whatever its size.
+    """Compare weights with those of an empty network, which takes no memory.
 
     Raises:
-        InputError: one is missing, has another shape, or holds what is no number.
+        InputError: a weight is missing, has another shape, or is not finite.
     """
     with torch.device("meta"):
         empty = build_network(reader, config, sizes)
     for name, tensor in empty.state_dict().items():
         if name not in weights or weights[name].shape != tensor.shape:
             found = list(weights[name].shape) if name in weights else "missing"
-            raise InputError(f"{name} is {found}, and the network's {list(tensor.shape)}")
+            raise InputError(f"{name} is {found}, but the network's is {list(tensor.shape)}")
     for name, tensor in weights.items():
         if not are_numbers(tensor):
-            raise InputError(f"{name} does not hold numbers")
+            raise InputError(f"{name} does not hold finite numbers")
 
 
 def vocabulary_sizes(vocabulary: Vocabulary, word_dim: int) -> VocabularySizes:
-    """What a network is built for."""
+    """The sizes that a network is built for."""
     return VocabularySizes(
         word_dim=word_dim,
         trained_words=1 + len(vocabulary.trained),
@@ -287,8 +288,10 @@ def vocabulary_sizes(vocabulary: Vocabulary, word_dim: int) -> VocabularySizes:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One processor for this thread: the operations of a batch are so small that several wait for
-    each other longer than they work. Only the main thread has its own number again afterwards."""
+    """Use one processor in this thread, because a batch's operations are too small for several.
+
+    Only the main thread gets its former number back afterwards.
+    """
     before = torch.get_num_threads()
     if before > 1:
         torch.set_num_threads(1)
@@ -300,7 +303,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _has_bf16(device: torch.device) -> bool:
-    """Whether bfloat16 is quicker than float32 there: nearly twice on CPUs that know it."""
+    """Whether the device computes in bfloat16, which on such CPUs is nearly twice as fast."""
     if device.type == "cpu":
         return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return device.type == "cuda" and torch.cuda.is_bf16_supported()

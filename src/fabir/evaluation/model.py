@@ -1,4 +1,4 @@
-"""Scores of a reader on a data set, from texts to the official metrics."""
+"""The official metrics of a model on a data set."""
 
 from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor
@@ -6,13 +6,12 @@ from fabir.data.squad import Dataset
 from fabir.evaluation.squad import evaluate
 
 
-def evaluate_reader(
+def evaluate_model(
     predictor: Predictor, data: Dataset, threshold: float | None = None
 ) -> dict[str, float | int]:
-    """The official metrics of a reader's answers to every question of `data`.
+    """The official metrics of a model's answers to every question of `data`.
 
-    `threshold` is the probability of no answer above which there is none; the reader's own if not
-    given.
+    Above the no-answer probability `threshold` there is no answer. By default it is the model's.
     """
     found = dict(read_dataset(predictor, data))
     if threshold is None:
