@@ -11,6 +11,6 @@ def test_the_project_has_one_address() -> None:
     source = PYPROJECT["project"]["urls"]["Source"]
     hooks = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]
     (links,) = hooks["fancy-pypi-readme"]["substitutions"]
-    card = (ROOT / "src" / "fabir" / "hub.py").read_text(encoding="utf-8")
+    card = (ROOT / "src" / "fabir" / "runtime" / "hub.py").read_text(encoding="utf-8")
     for said in *PYPROJECT["project"]["urls"].values(), links["replacement"], card:
         assert source in said
