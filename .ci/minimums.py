@@ -20,9 +20,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import onnx
-from fabir.folder import BUNDLED
 from onnx.external_data_helper import set_external_data
 from packaging.requirements import Requirement
+
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.settings import read_states
+from fabir.runtime.store import EMBED, FILES, write_model
 
 sys.path.append("tests")
 from collection import PAGES, write_collection, write_pdf
@@ -84,12 +87,14 @@ def oldest(requirement: str) -> str:
 def check_weights_elsewhere(command: list[str | Path], reader: Path) -> None:
     """A reader that has its weights from outside its folder is refused."""
     shutil.copytree(BUNDLED, reader)
-    model = onnx.load(reader / "forms.onnx")
+    model = onnx.load(reader / EMBED)
     weights = model.graph.initializer[0]
     (reader.parent / "elsewhere").write_bytes(weights.raw_data)
     set_external_data(weights, "../elsewhere")
     weights.ClearField("raw_data")
-    (reader / "forms.onnx").write_bytes(model.SerializeToString())
+    content = model.SerializeToString()  # its checksum is right: the graph itself is refused
+    written = {EMBED: lambda path: path.write_bytes(content)}
+    write_model(reader, read_states(reader)[0], written, keep=FILES)
     done = subprocess.run([*command, "--reader", reader], capture_output=True, text=True)
     check(done.returncode == 2 and "cannot read" in done.stderr, f"elsewhere: {done}")
 
