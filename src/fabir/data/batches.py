@@ -1,4 +1,4 @@
-"""What a network receives: arrays of word forms and of where they stand. Nothing about text."""
+"""What a network receives: arrays of word types and of where they stand. Nothing about text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import WordTable
 
 if TYPE_CHECKING:
     import torch
@@ -21,26 +21,26 @@ class Steps(NamedTuple):
 
     passage: int
     question: int
-    forms: int
+    types: int
     characters: int
 
 
 # So that torch uses kernels again that it has prepared for a shape.
-COARSE = Steps(passage=16, question=8, forms=256, characters=4)
+COARSE = Steps(passage=16, question=8, types=256, characters=4)
 _SPREAD = 4.0  # words; how far questions of one batch may differ in length
 
 
 class Batch(NamedTuple, Generic[Array]):
-    """Questions and passages as indices into the batch's own list of distinct word forms: arrays
+    """Questions and passages as indices into the batch's own list of word types: arrays
     of numpy, or tensors for a network.
 
     Questions about the same passage share it: what a network makes of a passage before it looks
     at a question is computed once, and then laid out by `for_questions`.
 
     Shape:
-        words: [forms] row of each form's word vector, 0 for form 0, which is padding
-        characters: [forms, chars] characters of each form, 0 at padding
-        passage: [passages, passage] form of each token, 0 at padding
+        words: [types] row of each type's word vector, 0 for type 0, which is padding
+        characters: [types, chars] characters of each type, 0 at padding
+        passage: [passages, passage] word type of each token, 0 at padding
         question: [batch, question] the same
         passage_of: [batch] the row of `passage` that each question is about
     """
@@ -79,25 +79,25 @@ class Batch(NamedTuple, Generic[Array]):
 
 
 def collate(
-    forms: Forms,
+    table: WordTable,
     passages: Sequence[np.ndarray],
     questions: Sequence[np.ndarray],
     passage_of: Sequence[int] | np.ndarray,
     steps: Steps = COARSE,
 ) -> Batch[np.ndarray]:
-    """Pad forms of passages and questions (int32 [tokens] each) into a batch.
+    """Pad word types of passages and questions (int32 [tokens] each) into a batch.
 
     `passage_of` numbers the passage of each question.
 
     Passages of a reader that may say that there is no answer have one place more, the first.
     """
-    passage = _padded([np.concatenate([forms.before, row]) for row in passages], steps.passage)
+    passage = _padded([np.concatenate([table.before, row]) for row in passages], steps.passage)
     question = _padded(questions, steps.question)
     everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
-    used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding
-    words = np.zeros(round_up(len(used), steps.forms), np.int64)
-    words[: len(used)] = forms.rows(used)
-    spelt = forms.characters(used)
+    used, where = np.unique(everything, return_inverse=True)  # used[0] is type 0, padding
+    words = np.zeros(round_up(len(used), steps.types), np.int64)
+    words[: len(used)] = table.rows(used)
+    spelt = table.characters(used)
     longest = int((spelt > 0).sum(1).max())
     characters = np.zeros((len(words), round_up(longest, steps.characters)), np.int64)
     width = min(characters.shape[1], spelt.shape[1])

@@ -1,4 +1,4 @@
-"""A SQuAD file as arrays: forms, character offsets and answer spans in tokens, cached on disk.
+"""A SQuAD file as arrays: word types, character offsets and answer spans in tokens, cached on disk.
 
 The cache holds what depends on the text alone, so that it serves every vocabulary.
 """
@@ -14,7 +14,7 @@ from fabir.data.squad import Answer, Dataset, Passage
 from fabir.files import cache_folder, replacing
 from fabir.progress import track
 from fabir.text.tokens import TOKENISER, Tokens, tokenise
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 
 _VERSION = "1"
 
@@ -182,12 +182,12 @@ def _read(path: Path) -> Features:
     return Features(**values, **plain, spellings=words)
 
 
-def renumber(features: Features, vocabulary: Vocabulary) -> tuple[Forms, Ragged, Ragged]:
-    """Turn numbers of spellings into forms: the table, the passages and the questions."""
-    forms = Forms(vocabulary)
-    table = forms.number(features.spellings)
+def renumber(features: Features, vocabulary: Vocabulary) -> tuple[WordTable, Ragged, Ragged]:
+    """Number the word types of a reader: the table, the passages and the questions."""
+    table = WordTable(vocabulary)
+    types = table.number(features.spellings)
     return (
-        forms,
-        Ragged(table[features.passages.values], features.passages.offsets),
-        Ragged(table[features.questions.values], features.questions.offsets),
+        table,
+        Ragged(types[features.passages.values], features.passages.offsets),
+        Ragged(types[features.questions.values], features.questions.offsets),
     )

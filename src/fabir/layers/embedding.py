@@ -1,7 +1,7 @@
-"""From word rows and characters to one vector a word form (FABIR eqs. 7, 8; thesis 5.1).
+"""From word rows and characters to one vector per word type (FABIR eqs. 7, 8; thesis 5.1).
 
-A form is a distinct spelling in a batch. Its vector does not depend on context, so it is computed
-once a form and then laid out over passage and question.
+A word type is a distinct spelling in a batch. Its vector does not depend on context. It is
+computed once and then laid out over passage and question.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ class WordRows(nn.Module):
     the network, not in every checkpoint. `unfreeze` makes the first of them a parameter.
 
     Shape:
-        rows: [forms] int64
-        result: [forms, word_dim]
+        rows: [types] int64
+        result: [types, word_dim]
     """
 
     fixed: Tensor
@@ -85,8 +85,8 @@ class CharacterConvolution(nn.Module):
         dropout: rate on character embeddings
 
     Shape:
-        characters: [forms, chars] int64, 0 at padding
-        result: [forms, sum of filters]
+        characters: [types, chars] int64, 0 at padding
+        result: [types, sum of filters]
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Highway(nn.Module):
 
 
 class Embedding(nn.Module):
-    """A vector for each distinct word form: word row and characters joined, then a highway.
+    """A vector for each word type: word row and characters joined, then a highway.
 
     Args:
         sizes: of the vocabulary
@@ -160,9 +160,9 @@ class Embedding(nn.Module):
         dropout: rate on word rows and on the result of joining
 
     Shape:
-        rows: [forms] int64
-        characters: [forms, chars] int64, 0 at padding
-        result: [forms, dim]
+        rows: [types] int64
+        characters: [types, chars] int64, 0 at padding
+        result: [types, dim]
     """
 
     def __init__(

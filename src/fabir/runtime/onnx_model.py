@@ -93,7 +93,7 @@ class OnnxModel:
     calibration: Calibration = NEUTRAL
     digests: dict[str, str] = field(default_factory=dict, repr=False)
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
-    steps = Steps(passage=8, question=4, forms=1, characters=1)
+    steps = Steps(passage=8, question=4, types=1, characters=1)
     batch_words = 3072  # maps stay in the cache
     files = ONNX
 
@@ -151,7 +151,7 @@ class OnnxModel:
         self._vectors.clear()
 
     def _embedded(self, words: np.ndarray, characters: np.ndarray) -> np.ndarray:
-        """[forms, dim] float32. They do not depend on context: each is computed once."""
+        """[types, dim] float32. They do not depend on context: each is computed once."""
         spelt = np.concatenate([words[:, None], characters], axis=1, dtype=np.int32)
         keys = spelt.view(f"S{4 * spelt.shape[1]}")[:, 0].tolist()  # ends without its zeros
 
@@ -162,7 +162,7 @@ class OnnxModel:
         return self._vectors(keys, compute)
 
     def _rows(self, words: np.ndarray) -> np.ndarray:
-        """[forms, word_dim] float32, zeros for padding. Shape: words [forms]"""
+        """[types, word_dim] float32, zeros for padding. Shape: words [types]"""
         trained = self.words["trained"]
         places = words - 1 - len(trained)
         fixed = np.flatnonzero(places >= 0)

@@ -116,10 +116,10 @@ def _frequent(counts: Iterable[tuple[str, int]], threshold: int) -> tuple[str, .
     )
 
 
-class Forms:
+class WordTable:
     """A growing table of distinct spellings, each with its word row and character rows.
 
-    A form is the number of a spelling here; form 0 is padding. One thread at a time may ask for
+    A word type is the number of a spelling; type 0 is padding. One thread at a time may ask for
     numbers.
     """
 
@@ -140,7 +140,7 @@ class Forms:
         return len(self) * (_SPELLING + 4 * self.vocabulary.max_characters)
 
     def number(self, words: Sequence[str]) -> np.ndarray:
-        """The forms of `words`, int32 [words]; new spellings are added."""
+        """The word types of `words`, int32 [words]; new spellings are added."""
         found = list(map(self._numbers.get, words))
         if None in found:
             new = [word for word, number in zip(words, found, strict=True) if number is None]
@@ -148,13 +148,13 @@ class Forms:
             found = list(map(self._numbers.get, words))
         return np.array(found, np.int32)
 
-    def rows(self, forms: np.ndarray) -> np.ndarray:
-        """Word rows, int32 [forms]."""
-        return self._rows[forms]
+    def rows(self, types: np.ndarray) -> np.ndarray:
+        """Word rows, int32 [types]."""
+        return self._rows[types]
 
-    def characters(self, forms: np.ndarray) -> np.ndarray:
-        """Character rows, int32 [forms, max_characters], zeros after a word's end."""
-        return self._characters[forms]
+    def characters(self, types: np.ndarray) -> np.ndarray:
+        """Character rows, int32 [types, max_characters], zeros after a word's end."""
+        return self._characters[types]
 
     def _add(self, spellings: list[str]) -> None:
         first, end = len(self), len(self) + len(spellings)

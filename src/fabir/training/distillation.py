@@ -28,12 +28,12 @@ def with_teacher_probabilities(
         InputError: one of the two readers may say that there is no answer, the other not.
     """
     own = usable_examples(features, teacher.vocabulary, config, examples.file_of)
-    if len(own.forms.before) != len(examples.forms.before):
+    if len(own.table.before) != len(examples.table.before):
         raise InputError(
             "teacher and student must both be able to say that there is no answer, or neither: "
             "train them on the same kind of data"
         )
-    lengths = own.passages.lengths[own.passage_of] + len(own.forms.before)
+    lengths = own.passages.lengths[own.passage_of] + len(own.table.before)
     rows = own.rows[np.lexsort((own.passage_of[own.rows], lengths[own.rows]))]
     offsets = np.zeros(len(lengths) + 1, np.int64)
     used = np.zeros(len(lengths), np.int64)

@@ -9,7 +9,7 @@ from torch import Tensor
 from fabir.data.batches import Batch, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 from fabir.training.settings import TrainingConfig
 
 
@@ -17,9 +17,9 @@ from fabir.training.settings import TrainingConfig
 class Examples:
     """Questions that training uses.
 
-    forms: the table that passages and questions are numbered by
-    passages: forms of the distinct passages
-    questions: forms of all questions, also those not used
+    table: the word types that passages and questions are numbered by
+    passages: word types of the distinct passages
+    questions: word types of all questions, also those not used
     rows: [examples] numbers of the questions used
     passage_of: [questions] the passage of each question
     spans: the aligned answers of each question, the first of which is learnt
@@ -27,7 +27,7 @@ class Examples:
     teacher_probabilities: of each question [places, 2] a teacher's, of start and end
     """
 
-    forms: Forms
+    table: WordTable
     passages: Ragged
     questions: Ragged
     rows: np.ndarray
@@ -79,10 +79,10 @@ class Examples:
         passages += [np.empty(0, np.int32)] * (number - len(passages))
         questions = [self.questions[row] for row in rows]
         # Without an answer both ends are the place before the passage.
-        first = len(self.forms.before)
+        first = len(self.table.before)
         none = np.full(2, -first)
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
-        batch = collate(self.forms, passages, questions, passage_of)
+        batch = collate(self.table, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
 
     def teacher_batch(self, rows: np.ndarray, length: int) -> Tensor | None:
@@ -127,7 +127,7 @@ def usable_examples(
         raise InputError(
             f"training.mix has {len(config.mix)} shares for {files} training files: give one each"
         )
-    forms, passages, questions = renumber(features, vocabulary)
+    table, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
     unanswerable = (features.spans.lengths == 0) & (features.unaligned == 0)
@@ -138,4 +138,4 @@ def usable_examples(
             f"{config.max_passage} words"
         )
     rows = np.flatnonzero(usable)
-    return Examples(forms, passages, questions, rows, features.passage_of, features.spans, file_of)
+    return Examples(table, passages, questions, rows, features.passage_of, features.spans, file_of)
