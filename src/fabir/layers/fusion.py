@@ -16,13 +16,25 @@ _CELLS = 1 << 23  # numbers of one part of an additive attention
 _STEEP, _SHARE = 3.0, 0.7  # of additive attention at the start, for states of recurrent cells
 
 
-@runtime_checkable
-class StartsAlike(Protocol):
-    """A module whose weights begin so that alike words meet, or a pointer tells them apart."""
+Init = Literal["matching", "random"]  # of attention between texts, and of pointers
 
-    def start_random(self) -> None:
-        """Draw those weights at random in place of that, as the papers do."""
+
+@runtime_checkable
+class StartsMatching(Protocol):
+    """A module with matching initialisation: at the start like words attend to each other, or a
+    pointer tells words apart."""
+
+    def reset_random(self) -> None:
+        """Draw these weights at random, as the papers do."""
         ...
+
+
+def initialise_(network: nn.Module, init: Init) -> None:
+    """Keep the matching initialisation of a network's new modules, or reset them to random."""
+    if init == "random":
+        for module in network.modules():
+            if isinstance(module, StartsMatching):
+                module.reset_random()
 
 
 class Trilinear(nn.Module):
@@ -49,7 +61,7 @@ class Trilinear(nn.Module):
         self.question = nn.Linear(dim, 1, bias=False)
         self.both = nn.Parameter(torch.full((dim,), start))
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         nn.init.normal_(self.both, std=len(self.both) ** -0.5)
 
     def forward(self, passage: Tensor, question: Tensor) -> Tensor:
@@ -166,7 +178,7 @@ class Coattention(nn.Module):
         count = {"none": 0, "separate": 1 + second, "common": 1}[sentinels]
         self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         if self.projection is not None:
             self.projection.reset_parameters()
 
@@ -242,8 +254,8 @@ class AdditiveAttention(nn.Module):
 
 
 @torch.no_grad()
-def alike(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
-    """Weights of an additive attention, `query` with a bias, for which alike vectors meet.
+def matching_additive_(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
+    """Matching initialisation of additive attention; `query` has a bias.
 
     Both maps are the same with opposite signs, so that each hidden feature begins as a difference
     z. Hidden features are paired: `tanh(z + 1) - tanh(z - 1)` is largest where z is zero. As random
@@ -260,8 +272,8 @@ def alike(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
 
 
 @torch.no_grad()
-def pointed(v: nn.Linear) -> None:
-    """Begin the `v` of a pointer's `v . tanh(...)` with 1 and -1.
+def pointer_signs_(v: nn.Linear) -> None:
+    """Start the `v` of a pointer's `v . tanh(...)` as 1 and -1.
 
     With less, logits that tell words apart ask for a tanh that is saturated, where start and end,
     which differ in the pointer's state alone, do not come apart any more.

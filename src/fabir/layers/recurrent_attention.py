@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import Fusion, Gate, alike
+from fabir.layers.fusion import Fusion, Gate, matching_additive_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import reorder, reversed_order
 
@@ -59,9 +59,9 @@ class AttentiveGru(nn.Module):
         self.v = nn.Linear(hidden, 1, bias=False)
         self.gate = Gate(2 * dim) if gated else None
         self.cell = nn.GRUCell(2 * dim, hidden)
-        alike(self.words, self.passage, self.v)
+        matching_additive_(self.words, self.passage, self.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         for linear in (self.words, self.passage, self.v):
             linear.reset_parameters()
 

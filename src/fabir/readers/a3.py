@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
-from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
+from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointer_signs_
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
@@ -196,9 +196,9 @@ class AnswerPointer(nn.Module):
         self.state = nn.Linear(hidden, hidden)
         self.v = nn.Linear(hidden, 1, bias=False)
         self.step = nn.Linear(dim, hidden)
-        pointed(self.v)
+        pointer_signs_(self.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         self.v.reset_parameters()
 
     def forward(

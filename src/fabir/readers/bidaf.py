@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from fabir.data.batches import Batch
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
-from fabir.layers.fusion import AttentionFlow, Fusion, StartsAlike
+from fabir.layers.fusion import AttentionFlow, Fusion, Init, initialise_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
@@ -42,8 +42,8 @@ class BidafConfig:
         modelling_layers: recurrent layers after attention
         end: what the last recurrent layer reads: the "modelled" passage (the paper), or also the
             attended one and where the "start" is (the authors' program)
-        cross_start: attention between the texts, and pointers, begin with weights for which "alike"
-            words meet (docs/results/readers.md), or with "random" ones as in the papers
+        init: attention between the texts and pointers start "matching", so that like words attend
+            to each other (docs/results/readers.md), or "random" as in the papers
         dropout: on the input of every layer
     """
 
@@ -61,7 +61,7 @@ class BidafConfig:
     backwards: Literal["strongest", "through"] = "strongest"
     modelling_layers: int = 2
     end: Literal["modelled", "start"] = "start"
-    cross_start: Literal["alike", "random"] = "alike"
+    init: Init = "matching"
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
@@ -100,10 +100,7 @@ class Bidaf(Network, Generic[_Config]):
             Bidirectional(size, config.hidden, config.cell) for size in sizes_in[:-1]
         )
         self.output = self.make_output(config, self.attention.size, sizes_in[-1])
-        if config.cross_start == "random":
-            for module in self.modules():
-                if isinstance(module, StartsAlike):
-                    module.start_random()
+        initialise_(self, config.init)
 
     def make_attention(self, config: _Config) -> Fusion:
         """What reads passage and question [batch, length, 2 * hidden]; `size` features come out."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
-from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointed
+from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointer_signs_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional, Cell
 from fabir.layers.recurrent_attention import RecurrentAttention
@@ -118,9 +118,9 @@ class QuestionPointer(nn.Module):
         self.pooling = AdditiveAttention(question, question, hidden)
         self.pointing = AdditiveAttention(dim, question, hidden)
         self.cell = nn.GRUCell(dim, question)
-        pointed(self.pointing.v)
+        pointer_signs_(self.pointing.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         self.pointing.v.reset_parameters()
 
     def forward(

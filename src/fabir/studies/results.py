@@ -14,7 +14,7 @@ from fabir.files import locked, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
-from fabir.training.config_files import new_name
+from fabir.training.config_files import new_name, new_value
 from fabir.training.inputs import RunFiles
 from fabir.training.settings import RunConfig
 
@@ -262,7 +262,10 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in values.items():
         name = new_name(f"{prefix}{key}")
-        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{name}.")
+        else:
+            flat[name] = new_value(f"{prefix}{key}", value)
     return flat
 
 
