@@ -109,6 +109,7 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
     ("name", "weights"),
     [
         ("bidaf", {"attention.similarity.both"}),
+        ("qanet", {"attention.similarity.both"}),
         ("a3-coatt", {"attention.coattention.projection.weight"}),
         ("a3-charemb-triselfatt-condoutput", {"attention.flow.similarity.both", "output.v.weight"}),
         (

@@ -16,7 +16,7 @@ from fabir.layers.convolution import Convolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward
-from fabir.layers.fusion import AttentionFlow
+from fabir.layers.fusion import AttentionFlow, Init, initialise_
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields, check_heads
@@ -42,6 +42,8 @@ class QanetConfig:
         model_blocks: blocks that the three passes share
         self_attention: "- self-attention in encoders" when false
         separable: "replace sep convolution with normal convolution" when false
+        init: attention between the texts starts "matching", so that like words attend to each other
+            (docs/results/readers.md), or "random" as in the paper
         dropout: between layers and on word rows
         dropout_characters: on character embeddings
         layer_dropout: share of sublayers left out in training, rising to this at a stack's end
@@ -60,6 +62,7 @@ class QanetConfig:
     model_blocks: int = 7
     self_attention: bool = True
     separable: bool = True
+    init: Init = "matching"
     dropout: float = 0.1
     dropout_characters: float = 0.05
     layer_dropout: float = 0.1
@@ -105,6 +108,7 @@ class Qanet(Network):
         )
         self.start = nn.Linear(2 * dim, 1)
         self.end = nn.Linear(2 * dim, 1)
+        initialise_(self, config.init)
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         words = self.narrow(self.embedding(rows, characters))
