@@ -1,4 +1,4 @@
-"""SQuAD data from a table of questions, passages and answers: finds where the answers stand."""
+"""Makes SQuAD data from a table of questions, passages and answers: finds the answers' offsets."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from fabir.errors import InputError
 
 @dataclass(slots=True)
 class Converted:
-    """What became of a table.
+    """The result of converting a table.
 
     notes: a line for each answer that is not found, or not surely where it was meant; for each
         question left out because none of its answers is found; for each bad row skipped
@@ -47,11 +47,11 @@ def convert(
 ) -> Converted:
     """SQuAD data of a .csv, .jsonl or .parquet table.
 
-    Columns: `question`, `passage` (or `context`), `answer` (or `answers`) and, if they are there,
-    `id` and `title`. An answer is a text, several are a list or have `separator` between them, none
-    says that the passage has no answer. A place is looked for in letters as they are, then in upper
-    or lower case; white space may be another. Whole words count before parts of words, then the
-    first place. Rows of one passage become one paragraph, where it is first.
+    Columns: `question`, `passage` (or `context`), `answer` (or `answers`), and optionally `id` and
+    `title`. Several answers are a list, or one text with `separator` between them. No answer means
+    that the passage has none. An answer is matched exactly first, then without regard to case;
+    white space may differ. Whole words win over parts of words, then the first place wins. Rows
+    with the same passage become one paragraph, at the place of the first row.
 
     Raises:
         InputError: the file cannot be read, a bad row, or no row that can be used.
@@ -89,10 +89,10 @@ def convert(
 
 
 def find(answer: str, passage: str) -> tuple[list[int], str]:
-    """Where an answer stands in a passage: the places that are equally good, and its text there.
+    """The equally good places of an answer in a passage, and its text there.
 
     Raises:
-        LookupError: nowhere.
+        LookupError: the answer is not in the passage.
     """
     pattern = r"\s+".join(map(re.escape, answer.split()))
     for flags in (re.NOFLAG, re.IGNORECASE):
@@ -133,7 +133,7 @@ def _fields(
 
 
 def _place(made: Converted, text: str, passage: str, where: str) -> Answer | None:
-    """The answer at its first place; what is doubtful about that is noted."""
+    """The answer at its first place; doubts about the place are noted."""
     try:
         places, written = find(text, passage)
     except LookupError:

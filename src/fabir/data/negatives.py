@@ -16,11 +16,10 @@ from fabir.text.tokens import tokenise
 def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Dataset:
     """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions to an answerable one.
 
-    A question is asked again of the paragraph of the same article (neighbouring passages of one
-    title) that shares most words with it, rare ones counting more, among those that do not hold
-    any of its answers' texts; of equally good ones the first. Its id gets "-negative" appended.
-    Which questions are taken depends on `seed` alone. Where the articles offer fewer, there are
-    fewer.
+    A question is asked again of another paragraph of the same article (neighbouring passages of
+    one title). That paragraph shares the most words with it, weighted by rarity, and contains none
+    of its answers' texts. The first wins a tie. The id gets "-negative" appended. `seed` alone
+    decides which questions are taken. There may be fewer than `ratio` asks for.
 
     Raises:
         InputError: `ratio` is not positive, or no question can be asked elsewhere.
@@ -55,8 +54,8 @@ def _negative(question: Question) -> Question:
 
 
 def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
-    """Each answerable question with the place of the paragraph it is best asked of instead."""
-    places: dict[str, list[int]] = {}  # of the paragraphs that have a word
+    """Each answerable question with the place of the best other paragraph to ask it of."""
+    places: dict[str, list[int]] = {}  # the paragraphs that contain each word
     for place, passage in enumerate(article):
         for word in _words(passage.text):
             places.setdefault(word, []).append(place)

@@ -1,6 +1,6 @@
-"""Tables row by row, in little memory: .jsonl and .csv, plain or .gz, and .parquet.
+"""Reads and writes tables row by row: .jsonl and .csv, plain or .gz, and .parquet.
 
-What the columns mean is known elsewhere: to bulk runs, and to what reads data sets.
+Bulk runs and readers of data sets know what the columns mean.
 """
 
 import csv
@@ -18,9 +18,11 @@ from fabir.errors import InputError
 from fabir.files import check_output, open_text, replacing
 
 KINDS = ".jsonl", ".csv", ".parquet"
-_AT_ONCE = 1024  # rows of a .parquet file that are in memory together
-_GROUP = 16 * 1024  # rows of a group in a .parquet file that is written
-_LONGEST_CELL = 2**31 - 1  # what fits a C long everywhere; csv's own limit is a page of text
+_AT_ONCE = 1024  # rows of a .parquet file that are in memory at once
+_GROUP = 16 * 1024  # rows of a row group in a .parquet file that is written
+_LONGEST_CELL = (
+    2**31 - 1
+)  # fits a C long on every platform; the default limit of csv is a page of text
 
 Row = dict[str, Any]
 
@@ -30,8 +32,8 @@ class Numbered(NamedTuple):
 
     number: from 1; of a .jsonl file the line, of a .csv file not counting the header
     row: its fields, if nothing is wrong
-    problem: what is wrong with it, or empty
-    share: of the file that is read by now, from 0 to 1
+    problem: what is wrong with the row, or empty
+    share: the part of the file that has been read, from 0 to 1
     """
 
     number: int
@@ -41,7 +43,7 @@ class Numbered(NamedTuple):
 
 
 def table_kind(path: str | Path) -> str:
-    """One of `KINDS`, from the end of a file's name; empty if it is none."""
+    """The kind of a file by the end of its name, one of `KINDS`; empty for other files."""
     name = str(path)
     if name.endswith(".parquet"):
         return ".parquet"
@@ -49,9 +51,9 @@ def table_kind(path: str | Path) -> str:
 
 
 def read_table(path: str | Path) -> Iterator[Numbered]:
-    """The rows of a table. Blank lines are none.
+    """The rows of a table. Blank lines are skipped.
 
-    Text that is not UTF-8 comes as lone surrogates (`surrogateescape`), for `check_text` to find.
+    Bytes that are not UTF-8 become lone surrogates (`surrogateescape`), which `check_text` finds.
 
     Raises:
         InputError: not such a file, unreadable or damaged; pyarrow is missing for a .parquet file.
@@ -98,7 +100,7 @@ def row_id(numbered: Numbered) -> str:
 
 
 def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
-    """Write rows as the kind of table that `path` ends in, complete or not at all.
+    """Write rows as the kind of table that `path` names, complete or not at all.
 
     Args:
         columns: their names in order with `str`, `int` or `float`; any value may be None
@@ -122,7 +124,7 @@ def json_line(row: Row) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Makes what goes wrong with a file an InputError that names it."""
+    """Turn errors of reading a file into an InputError that names the file."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -137,7 +139,7 @@ def _reading(path: Path) -> Iterator[None]:
 def _text(
     path: Path, size: int, newline: str
 ) -> Iterator[tuple[Iterable[str], Callable[[], float]]]:
-    """The lines of a file, and what says how much of it is read."""
+    """The lines of a file, and a function that tells how much of it has been read."""
     with _reading(path), open_text(path, errors="surrogateescape", newline=newline) as file:
         buffer = cast(Any, file).buffer
         raw = buffer.fileobj if path.suffix == ".gz" else buffer.raw
@@ -214,7 +216,7 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def check_table(path: str | Path) -> None:
-    """Find out before long work whether a table can be written into `path`.
+    """Check before long work that a table can be written into `path`.
 
     Raises:
         InputError: pyarrow is missing for a .parquet file; see `check_output`.
@@ -236,7 +238,7 @@ def _arrow() -> tuple[Any, Any]:
 
 @contextmanager
 def _open_output(path: Path, *, packed: bool) -> Iterator[io.TextIOBase]:
-    """A text file for writing; packed without name and date: equal rows make equal files."""
+    """A text file for writing. No name or date is packed: equal rows make equal files."""
     with open(path, "wb") as raw:
         if not packed:
             with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
