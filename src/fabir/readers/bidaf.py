@@ -1,7 +1,7 @@
 """BiDAF: Bidirectional Attention Flow (Seo et al. 2017, arXiv 1611.01603).
 
-Also the baseline of Stanford's CS224N, which has its name: row `bidaf-cs224n` says how it differs.
-The ladder to R-Net and A3 put other attention and output layers into this network.
+The baseline of Stanford's CS224N has the same name: row `bidaf-cs224n` has its differences. The
+ladder to R-Net and A3 replace attention and output layers of this network.
 """
 
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ class BidafConfig:
         characters: embed characters too
         character_dim: features of a character
         character_filters: size of a word's character-level vector
-        character_widths: characters that filters see; filters are shared out over widths
-        character_margin: padding before a word that filters may begin with
-        character_activation: after the maximum over a word
+        character_widths: characters that filters see; filters are divided among the widths
+        character_margin: padding before a word, at which filters may start
+        character_activation: applied after the maximum over a word
         word_dim: size of a linear map of word rows; 0 for the rows themselves
         joined_dim: size of a linear map of word and characters together; 0 for side by side
         highway_layers: highway layers after that
         hidden: features of each direction of every recurrent layer
         cell: of the recurrent layers
-        backwards: what passage words gather from the passage: the words of the "strongest" match,
-            or each by way of the question ("through", CS224N)
+        backwards: attention from question to passage: the words with the "strongest" match, or
+            for each word through the question ("through", CS224N)
         modelling_layers: recurrent layers after attention
-        end: what the last recurrent layer reads: the "modelled" passage (the paper), or also the
-            attended one and where the "start" is (the authors' program)
+        end: input of the last recurrent layer: the "modelled" passage (the paper), or also the
+            attended passage and the position of the "start" (the authors' program)
         init: attention between the texts and pointers start "matching", so that like words attend
             to each other (docs/results/readers.md), or "random" as in the papers
         dropout: on the input of every layer
@@ -103,11 +103,11 @@ class Bidaf(Network, Generic[_Config]):
         initialise_(self, config.init)
 
     def make_attention(self, config: _Config) -> Fusion:
-        """What reads passage and question [batch, length, 2 * hidden]; `size` features come out."""
+        """The layer that combines passage and question [batch, length, 2 * hidden]."""
         return AttentionFlow(2 * config.hidden, config.backwards)
 
     def make_output(self, config: _Config, attended: int, modelled: int) -> nn.Module:
-        """What turns the attended and the modelled passage into logits."""
+        """The layer that turns the attended and the modelled passage into logits."""
         return RecurrentOutput(attended, modelled, config)
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:

@@ -36,9 +36,9 @@ class QanetConfig:
         heads: of self-attention
         convolutions: convolutions of the encoder block; 0 together with `model_convolutions` is
             "- convolution in encoders"
-        width: words that they see
+        width: words that these see
         model_convolutions: convolutions of a model block
-        model_width: words that they see
+        model_width: words that these see
         model_blocks: blocks that the three passes share
         self_attention: "- self-attention in encoders" when false
         separable: "replace sep convolution with normal convolution" when false
@@ -112,7 +112,7 @@ class Qanet(Network):
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         words = self.narrow(self.embedding(rows, characters))
-        # Positions are as large as 1: words that are not would drown in them (Vaswani et al. 2017).
+        # Positions have size 1 and would drown smaller words (Vaswani et al. 2017).
         return self.dropout(words * words.shape[1] ** 0.5)
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
@@ -192,7 +192,7 @@ class Sublayer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         change = self.dropout(self.layer(self.norm(x), mask))
         if self.training and self.dropout.enabled and self.skipped:
-            # Whole texts, not whole batches: every process then has a gradient of every weight.
+            # Texts are skipped one by one, so that every process has a gradient of every weight.
             kept = torch.rand(len(x), 1, 1).to(x.device) >= self.skipped
             change = change * kept / (1 - self.skipped)
         return x + change

@@ -19,14 +19,14 @@ _PACKAGE = Path(str(files("fabir")))
 _INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
 
-# Keys that have another name now: what they were called is accepted, and said to be old.
+# Old names of keys, and their present names. Old names are accepted with a line that says so.
 RENAMED = {
     "training.questions_together": "training.questions_per_passage",
     "training.teacher_share": "training.distillation_weight",
     "network.cross_start": "network.init",
 }
 _RENAMED_VALUES = {"network.cross_start": {"alike": "matching"}}  # of old keys, their values now
-# Configurations that had another name, or that there are no more.
+# Configurations that were renamed or removed.
 _OLD_ROWS = {
     "fabir-fast": "it is called crossconv",
     "fabir-modern": "it was removed, `crossconv` is the bundled reader's",
@@ -180,7 +180,7 @@ def _section(path: Path, name: str, content: Any) -> dict[str, Any]:
 
 
 def _check_values(content: dict[str, Any]) -> None:
-    """What the parser lets through, or refuses in its own words."""
+    """Check values that the parser accepts, or refuses with an unclear message."""
     for section, values in content.items():
         if not isinstance(values, dict):
             raise ValueError(f"`{section}` is not a section of keys and values")

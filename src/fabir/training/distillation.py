@@ -1,7 +1,7 @@
-"""Knowledge distillation (Hinton et al. 2015): what a teacher makes of the training questions.
+"""Knowledge distillation (Hinton et al. 2015): a teacher's probabilities for training questions.
 
-The student's targets are mixed with the teacher's probabilities, which also say how good every
-other place is.
+The student's targets are mixed with the teacher's probabilities. These tell how good each other
+place is too.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from fabir.runtime.base import Model, logits
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.settings import TrainingConfig
 
-_TOKENS = 32 * 150  # of the passages in a batch, about
+_TOKENS = 32 * 150  # tokens of the passages in a batch, approximately
 
 
 def with_teacher_probabilities(
