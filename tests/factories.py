@@ -15,7 +15,7 @@ from fabir.readers import registered
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import NO_ANSWER, Forms, Vocabulary
+from fabir.text.vocabulary import NO_ANSWER, Vocabulary, WordTable
 from fabir.training.config_files import shipped_rows
 
 PUBLISHED = sorted((Path(__file__).parent.parent / "dev").glob("results/*/results.json"))
@@ -76,12 +76,12 @@ def small_reader(name: str = "fabir", config: Any = None, *, no_answer: bool = F
 
 def batch_of(vocabulary: Vocabulary, *pairs: tuple[str, str]) -> Batch[Tensor]:
     """A batch of questions, each with its passage; those about the same one share it."""
-    forms = Forms(vocabulary)
-    questions = [forms.number(tokenise(question).words) for question, _ in pairs]
+    table = WordTable(vocabulary)
+    questions = [table.number(tokenise(question).words) for question, _ in pairs]
     distinct = list(dict.fromkeys(passage for _, passage in pairs))
-    passages = [forms.number(tokenise(passage).words) for passage in distinct]
+    passages = [table.number(tokenise(passage).words) for passage in distinct]
     rows = [distinct.index(passage) for _, passage in pairs]
-    return collate(forms, passages, questions, rows).tensors()
+    return collate(table, passages, questions, rows).tensors()
 
 
 def padded_texts(

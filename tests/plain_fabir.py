@@ -30,13 +30,13 @@ class Plain:
         scaled = centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
         return scaled * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
-    def embed(self, batch: Batch, forms: Tensor) -> Tensor:
+    def embed(self, batch: Batch, types: Tensor) -> Tensor:
         trained = self.weights["embedding.words.trained"]
         padding = torch.zeros_like(trained[:1])
         rows = torch.cat([padding, trained, self.weights["embedding.words.fixed"]])
-        x = self.linear("embedding.projection", rows[batch.words[forms]])
+        x = self.linear("embedding.projection", rows[batch.words[types]])
         if getattr(self.config, "characters", True):
-            spelt = [self.spell(form[form > 0]) for form in batch.characters[forms]]
+            spelt = [self.spell(row[row > 0]) for row in batch.characters[types]]
             x = torch.cat([x, torch.stack(spelt)], dim=1)
         for number in range(self.config.highway_layers):
             gate, change = self.linear(f"embedding.highway.layers.{number}", x).chunk(2, dim=1)

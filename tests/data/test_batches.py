@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data.batches import COARSE, Batch, collate, length_groups
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 
 VOCABULARY = Vocabulary(("olm", "kite"), ("the", "a"), "abcdefghijklmnopqrstuvwxyz", 10)
 
@@ -14,10 +14,10 @@ pairs = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
 
 
 def batch_of(pairs: list[tuple[list[str], list[str]]]) -> Batch[np.ndarray]:
-    forms = Forms(VOCABULARY)
-    passages = [forms.number(passage) for passage, _ in pairs]
-    questions = [forms.number(question) for _, question in pairs]
-    return collate(forms, passages, questions, range(len(pairs)))
+    table = WordTable(VOCABULARY)
+    passages = [table.number(passage) for passage, _ in pairs]
+    questions = [table.number(question) for _, question in pairs]
+    return collate(table, passages, questions, range(len(pairs)))
 
 
 @given(pairs)
@@ -32,15 +32,15 @@ def test_a_batch_holds_the_words_and_characters_of_its_texts(
             assert (used > 0).all()
             assert not padding.any()
             assert batch.words[used].tolist() == [VOCABULARY.word_row(word) for word in words]
-            for word, form in zip(words, used.tolist(), strict=True):
-                spelt = batch.characters[form]
+            for word, number in zip(words, used.tolist(), strict=True):
+                spelt = batch.characters[number]
                 rows = VOCABULARY.character_rows([word])[0]
                 assert spelt[spelt > 0].tolist() == rows[rows > 0].tolist()
                 assert (spelt > 0).sum() == (spelt[: len(word)] > 0).sum()  # padding comes last
 
 
 @given(pairs)
-def test_a_word_has_one_form_a_batch_and_form_0_is_padding(
+def test_a_word_has_one_type_a_batch_and_type_0_is_padding(
     pairs: list[tuple[list[str], list[str]]],
 ) -> None:
     batch = batch_of(pairs)
@@ -61,7 +61,7 @@ def test_lengths_are_padded_to_few_steps(pairs: list[tuple[list[str], list[str]]
         longest = max(len(pair[side]) for pair in pairs)
         assert tokens.shape[1] % step == 0
         assert max(longest, 1) <= tokens.shape[1] < max(longest, 1) + step
-    assert len(batch.words) % COARSE.forms == 0
+    assert len(batch.words) % COARSE.types == 0
     assert batch.characters.shape[0] == len(batch.words)
     assert batch.characters.shape[1] % COARSE.characters == 0
     assert all(array.dtype == np.int64 for array in batch)
@@ -77,10 +77,10 @@ def test_a_passage_without_words_is_padding_alone(words: int, width: int) -> Non
 
 
 def test_questions_may_share_a_passage() -> None:
-    forms = Forms(VOCABULARY)
-    passages = [forms.number(["a", "kite"]), forms.number(["the", "olm"])]
-    questions = [forms.number(["what"])] * 3
-    batch = collate(forms, passages, questions, [1, 0, 1]).tensors()
+    table = WordTable(VOCABULARY)
+    passages = [table.number(["a", "kite"]), table.number(["the", "olm"])]
+    questions = [table.number(["what"])] * 3
+    batch = collate(table, passages, questions, [1, 0, 1]).tensors()
     assert batch.passage.shape == (2, 16)
     assert batch.question.shape == (3, 8)
     laid_out = batch.for_questions(batch.passage)

@@ -227,12 +227,12 @@ def test_any_text_survives_the_cache(shelf: Path, texts: list[str]) -> None:
 def test_renumbering_keeps_the_words() -> None:
     features = build_features(dataset())
     vocabulary = Vocabulary(("yeast",), ("the", "of"), "abcdefgh", 6)
-    forms, passages, questions = renumber(features, vocabulary)
-    assert len(forms) == 1 + len(features.spellings)
-    numbers = forms.number(features.spellings)
+    table, passages, questions = renumber(features, vocabulary)
+    assert len(table) == 1 + len(features.spellings)
+    numbers = table.number(features.spellings)
     for old, new in ((features.passages, passages), (features.questions, questions)):
         assert new.lengths.tolist() == old.lengths.tolist()
         assert new.values.tolist() == numbers[old.values].tolist()
-    rows = forms.rows(passages[2])
+    rows = table.rows(passages[2])
     words = words_of(features, features.passages, 2)
     assert rows.tolist() == [vocabulary.word_row(word) for word in words]

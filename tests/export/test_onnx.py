@@ -28,7 +28,7 @@ from fabir.runtime import onnx_model
 from fabir.runtime.base import load_model, logits
 from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.torch_model import TorchModel
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import WordTable
 from fabir.training.distillation import with_teacher_probabilities
 from fabir.training.examples import usable_examples
 from fabir.training.settings import TrainingConfig
@@ -125,7 +125,7 @@ def test_vectors_of_words_are_those_of_the_network_whatever_was_read_before(
 ) -> None:
     monkeypatch.setattr(TorchModel, "bfloat16", False)
     before, after = TorchModel.load(folders[0]), OnnxModel.load(folders[1])
-    words = Forms(after.vocabulary)
+    words = WordTable(after.vocabulary)
     passages = [words.number([*passage.split(), "a" * 100, "a" * 99]) for _, passage in PAIRS]
 
     def vectors(model: Any, texts: list[np.ndarray]) -> list[np.ndarray]:
@@ -211,7 +211,7 @@ def test_it_answers_without_torch(folders: tuple[Path, Path], tmp_path: Path) ->
 
 def test_8_bits_do_not_make_an_answer_depend_on_others(in_8_bits: Path) -> None:
     model = OnnxModel.load(in_8_bits)
-    words = Forms(model.vocabulary)
+    words = WordTable(model.vocabulary)
     questions, passages = (
         [words.number(text.split()) for text in texts] for texts in zip(*PAIRS, strict=True)
     )

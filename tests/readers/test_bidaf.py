@@ -93,8 +93,8 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
         zeros.append((inputs[0] == 0).float().mean().item())
 
     for part, layer in reader.network.named_modules():
-        pointed = part in ("output.words", "output.pointing.words")
-        if pointed or isinstance(layer, Bidirectional):
+        pointer = part in ("output.words", "output.pointing.words")
+        if pointer or isinstance(layer, Bidirectional):
             layer.register_forward_pre_hook(count)
     batch = batch_of(reader.vocabulary, ("What pulls?", RAIN), ("Who?", ABBEY))
     reader.network(batch)
@@ -109,6 +109,7 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
     ("name", "weights"),
     [
         ("bidaf", {"attention.similarity.both"}),
+        ("qanet", {"attention.similarity.both"}),
         ("a3-coatt", {"attention.coattention.projection.weight"}),
         ("a3-charemb-triselfatt-condoutput", {"attention.flow.similarity.both", "output.v.weight"}),
         (
@@ -122,12 +123,12 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
         ),
     ],
 )
-def test_a_random_start_draws_what_else_begins_alike(name: str, weights: set[str]) -> None:
-    alike, drawn = (
-        small_reader(*shipped(name, cross_start=start)).network.state_dict()
-        for start in ("alike", "random")
+def test_random_init_draws_what_matching_init_sets(name: str, weights: set[str]) -> None:
+    matching, drawn = (
+        small_reader(*shipped(name, init=init)).network.state_dict()
+        for init in ("matching", "random")
     )
-    others = {part for part, value in alike.items() if not torch.equal(value, drawn[part])}
+    others = {part for part, value in matching.items() if not torch.equal(value, drawn[part])}
     assert {part for part in others if part.endswith(("weight", "both"))} == weights
     for part in weights:
         assert len(drawn[part].unique()) == drawn[part].numel()

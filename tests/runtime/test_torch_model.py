@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
+from fabir.readers import registered
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, WORD_DIM, batch_of, small_config, small_reader, small_vocabulary
@@ -63,6 +64,22 @@ def test_what_is_saved_is_loaded(saved: Path) -> None:
     assert loaded.vocabulary == model.vocabulary
     assert not loaded.network.training
     assert torch.equal(loaded.fixed_rows, model.fixed_rows)
+    assert torch.equal(logits(loaded), logits(model))
+
+
+@pytest.mark.parametrize("reader", ["bidaf", "rnet", "a3"])
+@pytest.mark.parametrize(("old", "new"), [("alike", "matching"), ("random", "random")])
+def test_a_model_saved_with_an_option_of_an_old_name_is_loaded(
+    tmp_path: Path, reader: str, old: str, new: str
+) -> None:
+    model = small_reader(reader, registered(reader).config(init=new))
+    model.save(tmp_path)
+    network = json.loads((tmp_path / "config.json").read_text())["network"]
+    assert network.pop("init") == new
+    edit_json(tmp_path / "config.json", network={**network, "cross_start": old})
+    seal(tmp_path)
+    loaded = TorchModel.load(tmp_path)
+    assert loaded.config == model.config
     assert torch.equal(logits(loaded), logits(model))
 
 

@@ -15,7 +15,7 @@ from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies import runner
-from fabir.studies.results import report
+from fabir.studies.results import Table, report
 from fabir.studies.runner import reproduce
 from fabir.studies.study import Study, read_study
 from fabir.training.config_files import load_config
@@ -192,6 +192,19 @@ def test_results_with_keys_of_old_names_can_be_gone_on_with(
     )
     with pytest.raises(InputError, match=r"made with config.training.questions_per_passage 2"):
         reproduce(study, "one", data(files), tmp_path)
+
+
+def test_results_with_values_of_old_names_can_be_gone_on_with(files: Files, tmp_path: Path) -> None:
+    table = Table(read_study("readers"), "short", data(files), tmp_path)
+    (run,) = table.runs(["bidaf"], 1)
+    conditions = json.loads(json.dumps(run.settings))
+    assert conditions["config"]["network"].pop("init") == "matching"
+    results = {"rows": {"bidaf": [{"conditions": conditions}]}}
+    conditions["config"]["network"]["cross_start"] = "alike"
+    table.check(results)
+    conditions["config"]["network"]["cross_start"] = "random"
+    with pytest.raises(InputError, match=r"network.init random for bidaf, and now it is matching"):
+        table.check(results)
 
 
 def test_the_folder_of_a_run_that_broke_off_at_once_is_its_budgets(

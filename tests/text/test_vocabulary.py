@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from fabir.text.vocabulary import (
     UNKNOWN,
-    Forms,
     Vocabulary,
     VocabularyConfig,
+    WordTable,
     build_vocabulary,
 )
 
@@ -49,8 +49,8 @@ def test_characters_of_vocabularies_with_few(
 ) -> None:
     vocabulary = Vocabulary((), (), characters, most)
     assert vocabulary.character_rows(["ax", "\0"]).tolist() == rows
-    forms = Forms(vocabulary)
-    assert forms.characters(forms.number(["ax", "\0"])).tolist() == rows
+    table = WordTable(vocabulary)
+    assert table.characters(table.number(["ax", "\0"])).tolist() == rows
 
 
 def test_a_word_without_a_vector_is_trained_if_seen_more_often_than_the_threshold() -> None:
@@ -116,20 +116,20 @@ def test_the_order_of_counting_does_not_change_the_rows() -> None:
     assert build_vocabulary(counts, [], EVERYTHING) == build_vocabulary(backwards, [], EVERYTHING)
 
 
-def test_forms_are_numbered_in_the_order_of_their_coming() -> None:
-    forms = Forms(SOME)
-    assert len(forms) == 1  # padding
-    assert forms.number(["The", "olm", "The", "the"]).tolist() == [1, 2, 1, 3]
-    assert forms.number(["weir", "olm"]).tolist() == [4, 2]
-    assert forms.number([]).tolist() == []
-    assert len(forms) == 5
+def test_word_types_are_numbered_in_the_order_of_their_coming() -> None:
+    table = WordTable(SOME)
+    assert len(table) == 1  # padding
+    assert table.number(["The", "olm", "The", "the"]).tolist() == [1, 2, 1, 3]
+    assert table.number(["weir", "olm"]).tolist() == [4, 2]
+    assert table.number([]).tolist() == []
+    assert len(table) == 5
 
 
-def test_a_form_has_the_rows_of_its_spelling_and_padding_has_none() -> None:
-    forms = Forms(SOME)
-    numbers = forms.number(["The", "the", "weir"])
-    assert forms.rows(np.array([0, *numbers])).tolist() == [0, 4, 4, UNKNOWN]
-    assert forms.characters(np.array([0, *numbers])).tolist() == [
+def test_a_word_type_has_the_rows_of_its_spelling_and_padding_has_none() -> None:
+    table = WordTable(SOME)
+    numbers = table.number(["The", "the", "weir"])
+    assert table.rows(np.array([0, *numbers])).tolist() == [0, 4, 4, UNKNOWN]
+    assert table.characters(np.array([0, *numbers])).tolist() == [
         [0, 0, 0, 0],
         [5, 3, 2, 0],
         [4, 3, 2, 0],
@@ -137,30 +137,30 @@ def test_a_form_has_the_rows_of_its_spelling_and_padding_has_none() -> None:
     ]
 
 
-def test_forms_grow_and_the_old_ones_stay() -> None:
-    forms = Forms(SOME)
-    before = forms.number(["the", "Olm"])
+def test_the_table_grows_and_old_word_types_stay() -> None:
+    table = WordTable(SOME)
+    before = table.number(["the", "Olm"])
     many = [f"word{number}" for number in range(5000)]
-    numbers = forms.number(many)
-    assert len(forms) == 5003
+    numbers = table.number(many)
+    assert len(table) == 5003
     assert len(set(numbers.tolist())) == 5000
-    assert forms.number(["the", "Olm"]).tolist() == before.tolist()
-    assert forms.rows(before).tolist() == [4, 3]
-    assert forms.number(many).tolist() == numbers.tolist()
-    assert forms.characters(numbers[-1:]).tolist() == [[UNKNOWN, UNKNOWN, 6, UNKNOWN]]
+    assert table.number(["the", "Olm"]).tolist() == before.tolist()
+    assert table.rows(before).tolist() == [4, 3]
+    assert table.number(many).tolist() == numbers.tolist()
+    assert table.characters(numbers[-1:]).tolist() == [[UNKNOWN, UNKNOWN, 6, UNKNOWN]]
 
 
 @given(st.lists(st.lists(words)))
-def test_forms_agree_with_the_vocabulary_whatever_they_are_asked(texts: list[list[str]]) -> None:
-    forms = Forms(SOME)
+def test_word_types_have_the_rows_of_the_vocabulary(texts: list[list[str]]) -> None:
+    table = WordTable(SOME)
     numbers: dict[str, int] = {}
     for text in texts:
-        for word, form in zip(text, forms.number(text).tolist(), strict=True):
-            assert numbers.setdefault(word, form) == form
-    assert len(set(numbers.values())) == len(numbers) == len(forms) - 1
-    for word, form in numbers.items():
-        assert form > 0
-        assert forms.rows(np.array([form])).tolist() == [SOME.word_row(word)]
+        for word, number in zip(text, table.number(text).tolist(), strict=True):
+            assert numbers.setdefault(word, number) == number
+    assert len(set(numbers.values())) == len(numbers) == len(table) - 1
+    for word, number in numbers.items():
+        assert number > 0
+        assert table.rows(np.array([number])).tolist() == [SOME.word_row(word)]
         rows = [2 + SOME.characters.find(character) for character in word[:4]]
         rows = [max(row, UNKNOWN) for row in rows]
-        assert forms.characters(np.array([form])).tolist() == [rows + [0] * (4 - len(rows))]
+        assert table.characters(np.array([number])).tolist() == [rows + [0] * (4 - len(rows))]

@@ -204,6 +204,24 @@ def test_an_old_key_is_accepted_in_a_line_that_says_the_new_one(
     assert f"training.{old} is called training.{new}, which is there too" in complaint(both)
 
 
+@pytest.mark.parametrize("reader", ["bidaf", "rnet", "a3"])
+@pytest.mark.parametrize(("old", "new"), [("alike", "matching"), ("random", "random")])
+def test_an_old_value_is_accepted_with_its_old_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reader: str, old: str, new: str
+) -> None:
+    path = write(tmp_path, f"reader: {reader}\nnetwork: {{cross_start: {old}}}\n")
+    assert load_config(path).network.init == new
+    line = f"{path}: network.cross_start is called network.init\n"
+    assert capsys.readouterr().err == line
+    other = "random" if new == "matching" else "matching"
+    plain = write(tmp_path, f"reader: {reader}\nnetwork: {{init: {other}}}\n")
+    for arguments in (["--network.cross_start", old], [f"--network.cross_start={old}"]):
+        assert load_config(plain, arguments).network.init == new
+    line = f"{plain}: --network.cross_start is called --network.init\n"
+    assert capsys.readouterr().err == line
+    assert "network.init" in complaint(plain, ["--network.init", "alike"])
+
+
 def write(folder: Path, text: str) -> Path:
     path = folder / "run.yaml"
     path.write_text(text, encoding="utf-8")

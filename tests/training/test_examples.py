@@ -74,9 +74,9 @@ def test_questions_about_a_passage_are_read_together(together: int) -> None:
         batch, spans = read.batch(rows)
         assert len(set(read.passage_of[rows])) <= len(batch.passage) <= len(rows)
         laid_out = batch.passage[batch.passage_of]
-        for row, forms in zip(rows, laid_out, strict=True):
+        for row, types in zip(rows, laid_out, strict=True):
             length = read.passages.lengths[read.passage_of[row]]
-            assert int((forms > 0).sum()) == length
+            assert int((types > 0).sum()) == length
         assert spans.shape == (len(rows), 2)
 
 

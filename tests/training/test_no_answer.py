@@ -19,7 +19,7 @@ from fabir.data.squad import Dataset, Passage, read_squad, write_squad
 from fabir.export.compact import keep_words
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import NO_ANSWER, Forms, VocabularyConfig, build_vocabulary
+from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, WordTable, build_vocabulary
 from fabir.training.examples import usable_examples
 from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
@@ -94,10 +94,10 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
     predictor = Predictor(reader)
     passage, question = next(iter(with_impossible().questions))
     (reading,) = predictor.read_all([(question.text, passage.text)], top_k=3)
-    forms = Forms(reader.vocabulary)
-    asked, read = (forms.number(tokenise(text).words) for text in (question.text, passage.text))
+    table = WordTable(reader.vocabulary)
+    asked, read = (table.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
-        start, end = reader.network(collate(forms, [read], [asked], [0]).tensors())
+        start, end = reader.network(collate(table, [read], [asked], [0]).tensors())
     best = float((start[0, 1:, None] + end[0, None, 1:]).triu().max())
     none = float(start[0, 0] + end[0, 0])
     chance = torch.tensor([none, best]).softmax(0)[0]

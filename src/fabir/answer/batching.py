@@ -20,7 +20,7 @@ from fabir.data.batches import Batch, collate, round_up
 from fabir.errors import InputError
 from fabir.locks import make_lock
 from fabir.runtime.base import Model
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import WordTable
 
 
 class Window(NamedTuple):
@@ -57,7 +57,7 @@ class BatchedModel:
 
     def __init__(self, model: Model, passages: PassageCache, max_words: int) -> None:
         self._model, self._passages, self._max_words = model, passages, max_words
-        self._forms = Forms(model.vocabulary)
+        self._table = WordTable(model.vocabulary)
         self._lock = make_lock()
         self._parallel = model.parallel
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with its process
@@ -77,7 +77,7 @@ class BatchedModel:
     def clear(self) -> None:
         """Empty the caches of spellings, passages and the model's vectors."""
         with self._lock:
-            self._forms = Forms(self._model.vocabulary)
+            self._table = WordTable(self._model.vocabulary)
         self._passages.clear()
         self._model.clear()
 
@@ -119,12 +119,12 @@ class BatchedModel:
         rows = {part: row for row, part in enumerate(parts)}
         passage_of = [rows[window.part] for window in batch]
         with self._lock:
-            if self._forms.size > self._passages.budget:
-                self._forms = Forms(self._model.vocabulary)
-            number = self._forms.number
+            if self._table.size > self._passages.budget:
+                self._table = WordTable(self._model.vocabulary)
+            number = self._table.number
             passages = [number(part.words) for part in parts]
             questions = [number(window.question) for window in batch]
-            return collate(self._forms, passages, questions, passage_of, self._model.steps)
+            return collate(self._table, passages, questions, passage_of, self._model.steps)
 
     def _read_batch(self, batch: list[Window], *, plan: Plan, top_k: int) -> list[Found]:
         parts = list(dict.fromkeys(window.part for window in batch))
@@ -138,7 +138,7 @@ class BatchedModel:
             if plan.cache:
                 self._passages.put(parts, encoded, (arrays.passage > 0).sum(axis=1).tolist())
         logits = self._model.answer(arrays, vectors, encoded)
-        first = len(self._forms.before)  # the first word, after the no-answer position if any
+        first = len(self._table.before)  # the first word, after the no-answer position if any
         return _decode(batch, logits, first, self._max_words, top_k)
 
 

@@ -1,6 +1,6 @@
 """More training data from paraphrases of the passages (Yu et al. 2018, section 3).
 
-Knows nothing about how paraphrases are made: see `fabir.data.paraphrase`.
+`fabir.data.paraphrase` makes the paraphrases.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from fabir.progress import track
 from fabir.text.sentences import sentences
 from fabir.text.tokens import tokenise
 
-_LONGER = 2  # times as many words as the old answer, and one, a new one may have
+_LONGER = 2  # a new answer has at most this many times the words of the old one, plus one
 
 
 class Paraphraser(Protocol):
@@ -28,7 +28,7 @@ class Paraphraser(Protocol):
 
 @dataclass(frozen=True)
 class Augmented:
-    """What became of a data set: the new one, and how many answers were not found again."""
+    """The augmented data set, and how many answers were lost."""
 
     data: Dataset
     lost: int
@@ -44,10 +44,10 @@ def augment(
 ) -> Augmented:
     """`dataset` with every sentence of its passages replaced by a paraphrase chosen at random.
 
-    An answer is looked for in the paraphrase of its sentence (`find_again`); one that runs over
-    several sentences, or has a score below `threshold`, is lost, and a question without any answer
-    left with it. Questions are kept word for word, with `suffix` appended to their ids; those that
-    have no answer are kept too.
+    `find_again` looks for each answer in the paraphrase of its sentence. An answer is lost if it
+    spans several sentences or its score is below `threshold`. A question that loses all its
+    answers is dropped; an unanswerable question is kept. The texts of questions do not change;
+    their ids get `suffix` appended.
 
     Raises:
         InputError: a threshold outside 0 to 1; what the paraphraser raises.
@@ -83,12 +83,12 @@ def augment(
 
 
 def find_again(answer: Sequence[str], words: Sequence[str]) -> tuple[int, int, float]:
-    """The words of a paraphrase that say what `answer` says: first, last (inclusive), score.
+    """The words of a paraphrase that are most similar to `answer`: first, last (inclusive), score.
 
     Each word is compared with the first and with the last word of the answer by the 2-grams of
-    their characters (Dice's coefficient); the span with the largest sum, at most twice as long as
-    the answer and a word, of equal ones the first and shortest. The score is the mean of its two
-    coefficients, between 0 and 1.
+    their characters (Dice's coefficient). The span with the largest sum is chosen. It has at most
+    one word more than twice the answer's words; the first and shortest wins a tie. The score is
+    the mean of the two coefficients, between 0 and 1.
     """
     first = np.array([_alike(answer[0], word) for word in words])
     last = np.array([_alike(answer[-1], word) for word in words])

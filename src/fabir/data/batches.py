@@ -1,4 +1,4 @@
-"""What a network receives: arrays of word forms and of where they stand. Nothing about text."""
+"""Batches of word types and their places, which a network receives. No text lives here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import WordTable
 
 if TYPE_CHECKING:
     import torch
@@ -17,30 +17,30 @@ Array = TypeVar("Array")
 
 
 class Steps(NamedTuple):
-    """What lengths are padded to multiples of."""
+    """Lengths are padded to multiples of these steps."""
 
     passage: int
     question: int
-    forms: int
+    types: int
     characters: int
 
 
-# So that torch uses kernels again that it has prepared for a shape.
-COARSE = Steps(passage=16, question=8, forms=256, characters=4)
-_SPREAD = 4.0  # words; how far questions of one batch may differ in length
+# Few different shapes occur, so that torch reuses the kernels that it has prepared for a shape.
+COARSE = Steps(passage=16, question=8, types=256, characters=4)
+_SPREAD = 4.0  # words; the largest random change to a question's length when batches are sorted
 
 
 class Batch(NamedTuple, Generic[Array]):
-    """Questions and passages as indices into the batch's own list of distinct word forms: arrays
+    """Questions and passages as indices into the batch's own list of word types: arrays
     of numpy, or tensors for a network.
 
-    Questions about the same passage share it: what a network makes of a passage before it looks
-    at a question is computed once, and then laid out by `for_questions`.
+    Questions about the same passage share it. A network encodes each passage once;
+    `for_questions` then repeats the encoding for its questions.
 
     Shape:
-        words: [forms] row of each form's word vector, 0 for form 0, which is padding
-        characters: [forms, chars] characters of each form, 0 at padding
-        passage: [passages, passage] form of each token, 0 at padding
+        words: [types] row of each type's word vector, 0 for type 0, which is padding
+        characters: [types, chars] characters of each type, 0 at padding
+        passage: [passages, passage] word type of each token, 0 at padding
         question: [batch, question] the same
         passage_of: [batch] the row of `passage` that each question is about
     """
@@ -73,25 +73,24 @@ class Batch(NamedTuple, Generic[Array]):
 
 
 def collate(
-    forms: Forms,
+    table: WordTable,
     passages: Sequence[np.ndarray],
     questions: Sequence[np.ndarray],
     passage_of: Sequence[int] | np.ndarray,
     steps: Steps = COARSE,
 ) -> Batch[np.ndarray]:
-    """Pad forms of passages and questions (int32 [tokens] each) into a batch.
+    """Pad word types of passages and questions (int32 [tokens] each) into a batch.
 
-    `passage_of` numbers the passage of each question.
-
-    Passages of a reader that may say that there is no answer have one place more, the first.
+    `passage_of` gives the row of each question's passage. If the reader may say that there is no
+    answer, each passage gets one place more, at its start.
     """
-    passage = _padded([np.concatenate([forms.before, row]) for row in passages], steps.passage)
+    passage = _padded([np.concatenate([table.before, row]) for row in passages], steps.passage)
     question = _padded(questions, steps.question)
     everything = np.concatenate([passage.ravel(), question.ravel(), [0]])
-    used, where = np.unique(everything, return_inverse=True)  # used[0] is form 0, padding
-    words = np.zeros(round_up(len(used), steps.forms), np.int64)
-    words[: len(used)] = forms.rows(used)
-    spelt = forms.characters(used)
+    used, where = np.unique(everything, return_inverse=True)  # used[0] is type 0, padding
+    words = np.zeros(round_up(len(used), steps.types), np.int64)
+    words[: len(used)] = table.rows(used)
+    spelt = table.characters(used)
     longest = int((spelt > 0).sum(1).max())
     characters = np.zeros((len(words), round_up(longest, steps.characters)), np.int64)
     width = min(characters.shape[1], spelt.shape[1])
@@ -114,7 +113,7 @@ def _padded(rows: Sequence[np.ndarray], step: int) -> np.ndarray:
 
 
 def round_up(length: int, step: int) -> int:
-    """The multiple of `step`, the first at least, that `length` is padded to."""
+    """`length` rounded up to a multiple of `step`, at least `step` itself."""
     return max(step, -(-length // step) * step)
 
 
@@ -129,15 +128,14 @@ def length_groups(
     """One epoch: every example once, in shuffled batches of similar length (thesis 6.2).
 
     Examples are sorted into `groups` equally large groups by the length of their passage. Within a
-    group those with questions of about the same length share a batch, which the thesis leaves to
-    chance: a batch's questions are padded to the longest. The batches of all groups are shuffled
-    together. Fewer than `batch_size` examples are left over in each group; those of all groups
-    share batches.
+    group, questions of about the same length share a batch, since a batch's questions are padded
+    to the longest. The thesis leaves this to chance. The batches of all groups are shuffled
+    together. Each group leaves fewer than `batch_size` examples over; these share further batches.
 
     Args:
         passages, questions: [examples] lengths
-        bundle_of: [examples] which examples, about one passage, follow each other when batches are
-            made; each goes its own way if not given
+        bundle_of: [examples] the bundle of each example. Examples of one bundle are about one
+            passage and stay together. Without it every example is a bundle
 
     Returns:
         arrays of indices into the examples

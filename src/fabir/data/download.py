@@ -75,7 +75,9 @@ def _fetch(collection: Collection, file: str, folder: Path) -> Path:
     from rich.console import Console
     from rich.progress import DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    pooch.get_logger().setLevel("WARNING")  # the bar and the paths returned say it already
+    pooch.get_logger().setLevel(
+        "WARNING"
+    )  # the progress bar and the returned paths say this already
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), DownloadColumn(), TimeRemainingColumn())
     url = collection.url + file
@@ -87,7 +89,7 @@ def _fetch(collection: Collection, file: str, folder: Path) -> Path:
             downloader: Any = pooch.HTTPDownloader(progressbar=bar, chunk_size=1 << 16)
             known = f"sha256:{collection.files[file]}"
             return Path(pooch.retrieve(url, known, file, folder, downloader=downloader))
-    except OSError as error:  # those of requests are among them
+    except OSError as error:  # errors of requests are OSErrors
         reason = " ".join(str(error).split())
         raise InputError(f"cannot fetch {url} to {folder}: {reason}") from error
     except ValueError as error:
@@ -99,7 +101,7 @@ class _Bar:
     """What pooch expects of a progress bar, drawn by rich."""
 
     def __init__(self, progress: "Progress", description: str) -> None:
-        self.total = 0  # bytes; set by pooch once the server has told
+        self.total = 0  # bytes; pooch sets it when the server has sent the size
         self._progress = progress
         self._task = progress.add_task(description, total=None)
 

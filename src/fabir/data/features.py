@@ -1,6 +1,6 @@
-"""A SQuAD file as arrays: forms, character offsets and answer spans in tokens, cached on disk.
+"""A SQuAD file as arrays: word types, character offsets and answer spans in tokens, cached on disk.
 
-The cache holds what depends on the text alone, so that it serves every vocabulary.
+The cache depends on the text alone, so that it serves every vocabulary.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from fabir.data.squad import Answer, Dataset, Passage
 from fabir.files import cache_folder, replacing
 from fabir.progress import track
 from fabir.text.tokens import TOKENISER, Tokens, tokenise
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 
 _VERSION = "1"
 
@@ -68,7 +68,7 @@ class Features:
     spellings: tuple[str, ...]
 
     def counts(self) -> dict[str, int]:
-        """How often each spelling is seen in training: a passage counts once a question."""
+        """How often training sees each spelling: a passage counts once per question."""
         weights = np.bincount(self.passage_of, minlength=len(self.passages))
         per_token = np.repeat(weights, self.passages.lengths)
         seen = np.bincount(self.passages.values, per_token, len(self.spellings))
@@ -77,7 +77,7 @@ class Features:
 
 
 def align(answer: Answer, first_at: dict[int, int], last_at: dict[int, int]) -> list[int]:
-    """The first and last token of an answer, or nothing if it does not fall on token borders.
+    """The first and last token of an answer; None if it does not fall on token borders.
 
     `first_at` and `last_at` give the token that starts, or ends, at a character offset.
     """
@@ -121,7 +121,7 @@ def build_features(dataset: Dataset) -> Features:
 
 
 def _aligned(passage: Passage, tokens: Tokens) -> list[tuple[list[int], int]]:
-    """For each question its distinct spans, flat, and how many answers have none."""
+    """The distinct spans of each question, flat, and how many of its answers have no span."""
     first_at = {start: token for token, start in enumerate(tokens.starts)}
     last_at = {end: token for token, end in enumerate(tokens.ends)}
     result = []
@@ -133,10 +133,10 @@ def _aligned(passage: Passage, tokens: Tokens) -> list[tuple[list[int], int]]:
 
 
 def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None = None) -> Features:
-    """The features of `dataset`, read from `sources`: from the cache, or built and cached.
+    """The features of `dataset`, which was read from `sources`; cached on disk.
 
-    The entry is named by the files' contents, the answers kept, and the version of tokeniser and
-    format; a damaged entry is built anew.
+    The key of the cache is made of the files' contents, the answers kept, and the versions of
+    tokeniser and format. A damaged entry is rebuilt.
     """
     digest = hashlib.sha256()
     for source in sources:
@@ -145,7 +145,7 @@ def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None 
     path = (cache or cache_folder("features")) / f"{digest.hexdigest()}.npz"
     try:
         return _read(path)
-    except Exception:  # whatever a damaged archive raises, it can be made anew
+    except Exception:  # whatever a damaged archive raises, the entry can be rebuilt
         features = build_features(dataset)
     with replacing(path) as temporary:
         _write(features, temporary)
@@ -182,12 +182,12 @@ def _read(path: Path) -> Features:
     return Features(**values, **plain, spellings=words)
 
 
-def renumber(features: Features, vocabulary: Vocabulary) -> tuple[Forms, Ragged, Ragged]:
-    """Turn numbers of spellings into forms: the table, the passages and the questions."""
-    forms = Forms(vocabulary)
-    table = forms.number(features.spellings)
+def renumber(features: Features, vocabulary: Vocabulary) -> tuple[WordTable, Ragged, Ragged]:
+    """Number the word types of a reader: the table, the passages and the questions."""
+    table = WordTable(vocabulary)
+    types = table.number(features.spellings)
     return (
-        forms,
-        Ragged(table[features.passages.values], features.passages.offsets),
-        Ragged(table[features.questions.values], features.questions.offsets),
+        table,
+        Ragged(types[features.passages.values], features.passages.offsets),
+        Ragged(types[features.questions.values], features.questions.offsets),
     )

@@ -1,4 +1,4 @@
-"""Data sets in Hugging Face's SQuAD schema, a question a row, as what a SQuAD file would hold."""
+"""Converts data sets in Hugging Face's SQuAD schema, one question a row, into SQuAD's JSON."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -13,9 +13,9 @@ def read_as_squad(path: str | Path) -> dict[str, Any]:
     """The JSON of a SQuAD file, made of rows.
 
     Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
-    two lists, `text` and `answer_start`. Where other questions have answers, an empty list says
-    that there is none. Neighbouring rows share a passage if it is the same, and an article if they
-    have the same title.
+    two lists, `text` and `answer_start`. If any question has answers, an empty list means that a
+    question has none. Neighbouring rows with the same passage share it; neighbouring rows with the
+    same title share an article.
 
     Raises:
         InputError: the file cannot be read, or a row is malformed.
@@ -46,7 +46,7 @@ def _qa(row: Row, v2: bool) -> dict[str, Any]:
 
 
 def _checked(path: str | Path, numbered: Numbered) -> Row:
-    """The row with all its fields; of the answers None if it has none, else SQuAD's records."""
+    """The row with all its fields; `answers` are SQuAD's records, or None if there are none."""
     try:
         if numbered.problem:
             raise InputError(numbered.problem)

@@ -1,4 +1,4 @@
-"""Who says a sentence in other words: translation models there and back, or any program."""
+"""Makes paraphrases by back-translation with two models, or by any program."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,8 @@ from typing import Any
 
 from fabir.errors import InputError
 
-_LINES = 500  # sentences a program gets at a time
-_SENTENCES = 32  # sentences a model gets at a time
+_LINES = 500  # sentences that a program gets at once
+_SENTENCES = 32  # sentences that a model gets at once
 
 
 class Command:
@@ -21,7 +21,7 @@ class Command:
         self.command = command
 
     def paraphrase(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """One paraphrase a sentence; where the program writes an empty line, the sentence itself.
+        """One paraphrase per sentence; the sentence itself if the program writes an empty line.
 
         Raises:
             InputError: the program fails, or does not write as many lines as it was given.
@@ -53,13 +53,13 @@ class Command:
 
 
 class BackTranslation:
-    """Two translation models of transformers, there and back (Marian's or any of that kind).
+    """Back-translation by two sequence-to-sequence models of transformers, such as Marian's.
 
     Args:
         there, back: folders, or names on the Hugging Face hub such as
             "Helsinki-NLP/opus-mt-en-fr" and "Helsinki-NLP/opus-mt-fr-en"
-        candidates: translations kept each way, so their square of paraphrases; beam search is as
-            wide, or 5
+        candidates: translations kept in each direction, which makes their square of paraphrases.
+            The beam search is as wide, but at least 5
 
     Raises:
         InputError: transformers is missing, or a model cannot be loaded.
@@ -75,7 +75,7 @@ class BackTranslation:
         self._there, self._back = self._load(there), self._load(back)
 
     def paraphrase(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """`candidates` squared paraphrases a sentence, equal ones once."""
+        """The distinct ones of `candidates` squared paraphrases for each sentence."""
         for begin in range(0, len(texts), _SENTENCES):
             part = list(texts[begin : begin + _SENTENCES])
             translated = self._translate(self._there, part)

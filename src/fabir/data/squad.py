@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its reference answers; `plausible` holds SQuAD 2.0's tempting wrong ones."""
+    """A question with its reference answers; `plausible` are the plausible answers of SQuAD 2.0."""
 
     id: str
     text: str
@@ -85,11 +85,11 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
     .csv or .parquet.
 
     A question may lack `answers` (data to predict on). A file with an `is_impossible` field counts
-    as version 2.0 whatever it calls itself. For an answer that is blank or not found at its offset,
-    `on_bad_answer` says what happens: `error` refuses the file; `skip` drops the answer, and the
-    question with it when it was the last one; `repair` takes the nearest place in the passage where
-    the answer's text occurs, and skips when there is none; `keep` leaves the answer as it is, for
-    the official metrics, which look at texts only. Each is listed in `bad_answers`.
+    as version 2.0, whatever version it states. A bad answer is blank or not found at its offset.
+    `on_bad_answer` says what happens to it. `error` refuses the file. `skip` drops the answer, and
+    the question if it has no other. `repair` takes the nearest place in the passage where the
+    answer's text occurs, or skips the answer. `keep` leaves the answer as it is, for the official
+    metrics, which read texts only. `bad_answers` lists each bad answer.
 
     Raises:
         InputError: the file cannot be read, is not JSON, or is malformed.
@@ -102,7 +102,7 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
 
 
 def joined(datasets: Sequence[Dataset]) -> Dataset:
-    """Several data sets as one, which is of version 2.0 if one of them is."""
+    """Several data sets as one; it has version 2.0 if one of them has."""
     passages = tuple(passage for data in datasets for passage in data.passages)
     bad = tuple(line for data in datasets for line in data.bad_answers)
     versions = [data.version for data in datasets]
@@ -124,7 +124,7 @@ def write_squad(dataset: Dataset, path: str | Path) -> None:
     ]
     content = json.dumps({"version": dataset.version, "data": articles}).encode()
     if Path(path).suffix == ".gz":
-        content = gzip.compress(content, mtime=0)  # no date: equal data makes equal files
+        content = gzip.compress(content, mtime=0)  # no date, so that equal data makes equal files
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -175,7 +175,7 @@ def _records(answers: tuple[Answer, ...]) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Parser:
-    """Turns parsed JSON into a Dataset; knows at any moment where in the file it is."""
+    """Turns parsed JSON into a Dataset, and keeps the current place in the file for errors."""
 
     path: str | Path
     on_bad_answer: OnBadAnswer
@@ -216,7 +216,7 @@ class _Parser:
             yield Passage(text, title, tuple(questions))
 
     def question(self, record: Any, passage: str) -> Question | None:
-        """The question, or None when its last answer was a bad one."""
+        """The question, or None if all its answers were bad."""
         id = self.text(record, "id")
         self.enter(2, f"question {_short(id)}")
         if id in self.ids:
@@ -254,7 +254,7 @@ class _Parser:
         return tuple(answers)
 
     def bad_answer(self, answer: Answer, passage: str, label: str) -> list[Answer]:
-        """Notes the bad answer; returns what it is replaced with, if anything."""
+        """Note the bad answer; returns its replacement, if there is one."""
         blank = not answer.text.strip()
         place = _nearest(passage, answer) if self.on_bad_answer == "repair" and not blank else None
         if place is not None:

@@ -21,7 +21,7 @@ from fabir.explain.maps import Map, Side, attention_maps, recorded
 from fabir.files import replacing
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
-from fabir.text.vocabulary import Forms
+from fabir.text.vocabulary import WordTable
 
 _NO_ANSWER = "(no answer)"
 
@@ -69,14 +69,14 @@ def explain(model: TorchModel, question: str, passage: str, top_k: int = 5) -> E
         windows(len(tokens.words), predictor.window, predictor.stride),
         key=lambda w: min(best.start - tokens.starts[w[0]], tokens.ends[w[1] - 1] - best.end),
     )
-    forms = Forms(model.vocabulary)
-    text = forms.number(tokens.words[begin:end])
-    words = [_NO_ANSWER] * len(forms.before) + tokens.words[begin:end]
+    table = WordTable(model.vocabulary)
+    text = table.number(tokens.words[begin:end])
+    words = [_NO_ANSWER] * len(table.before) + tokens.words[begin:end]
     # Lengths identify the texts of a map. So the passage is padded if its length equals that of the
     # question, or a multiple of it by a number of heads.
     alike = {len(asked) * heads + more for heads in range(1, 17) for more in (-1, 0, 1)}
     step = next(s for s in count(1) if round_up(len(words), s) not in alike)
-    batch = collate(forms, [text], [forms.number(asked)], [0], Steps(step, 1, 1, 1))
+    batch = collate(table, [text], [table.number(asked)], [0], Steps(step, 1, 1, 1))
     padded = [*words, *[""] * (batch.passage.shape[1] - len(words))]
     network = model.network.float().eval()
     with recorded(network) as found:

@@ -38,7 +38,7 @@ from fabir.runtime.store import (
 )
 from fabir.runtime.tensors import read_tensors, save_tensors
 from fabir.runtime.torch_model import TorchModel
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 
 _OPSET = 20
 _CALIBRATION = 300  # questions in calibration batches, at most
@@ -252,15 +252,15 @@ def _probe(
     """A batch of random words, about a tenth of them unknown."""
     random = np.random.default_rng(seed)
     words = [*vocabulary.fixed, *vocabulary.trained] or ["word"]
-    forms = Forms(vocabulary)
+    table = WordTable(vocabulary)
 
     def text(size: int) -> np.ndarray:
         chosen = random.integers(0, len(words), size)
-        return forms.number([words[i] if i % 10 else f"{words[i]}-{i}" for i in chosen])
+        return table.number([words[i] if i % 10 else f"{words[i]}-{i}" for i in chosen])
 
     lengths = random.integers(max(1, length // 2), length, passages)
     return collate(
-        forms,
+        table,
         [text(size) for size in lengths],
         [text(size) for size in random.integers(max(1, asked // 2), asked, questions)],
         np.arange(questions) % passages,

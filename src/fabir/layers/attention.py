@@ -14,14 +14,14 @@ from fabir.layers.convolution import depthwise, neighbourhoods
 from fabir.layers.dropout import Dropout
 from fabir.layers.masking import mask_bias
 
-_SHARPNESS = 2.0  # of cross-attention that starts matching
+_SHARPNESS = 2.0  # of cross-attention with matching initialisation
 
 
 class _MixKeys(torch.autograd.Function):
     """`mixed[o][b, j, (h, c)] = sum_t kernel[o, h, t] * key[b, j + t - width // 2, (h, c)]`.
 
-    A depthwise convolution for each o. Only the gradient of the kernel is written out by hand, as
-    one matrix product: the library's own is several times slower than all the rest.
+    This is one depthwise convolution for each o. The gradient of the kernel is written by hand as
+    one matrix product, since the library's is several times slower than everything else here.
     """
 
     @staticmethod
@@ -49,9 +49,9 @@ class _MixKeys(torch.autograd.Function):
 
 
 class _Logits(torch.autograd.Function):
-    """`bias + query @ key.transpose(1, 2)`, with a gradient of the key that lies as the key does.
+    """`bias + query @ key.transpose(1, 2)`, with a gradient of the key in the key's memory layout.
 
-    The library's own lies transposed, and whatever was before has to turn it.
+    The library's gradient is transposed, which costs the operation before it a copy.
     """
 
     @staticmethod
@@ -69,8 +69,10 @@ class _Logits(torch.autograd.Function):
 
 
 def _mix(key: Tensor, kernel: Tensor | None, scale: float) -> tuple[Tensor, ...]:
-    """The keys, `scale` times, with their heads and neighbours mixed if there is a kernel: one
-    [batch, keys, dim] for all heads, or one for each head."""
+    """The keys times `scale`. A kernel mixes their heads and neighbours.
+
+    Shape: one [batch, keys, dim] for all heads, or with a kernel one for each head
+    """
     return (key * scale,) if kernel is None else _MixKeys.apply(key, kernel * scale)
 
 
@@ -85,8 +87,8 @@ class AttentionWeights(nn.Module):
 
     The convolution mixes heads and is linear in the keys, so it is applied to the keys instead of
     the logits: `sum_t,h H[o,h,t] q_h . k_h[j+t]` is the product of the whole query with a key
-    whose heads were mixed and shifted. That is exact, a key is far smaller than a row of logits,
-    and what remains are plain matrix products.
+    whose heads were mixed and shifted. This is exact. It is also cheap: a key is far smaller than a
+    row of logits, and plain matrix products remain.
 
     Args:
         dim: features of queries and keys
@@ -113,7 +115,7 @@ class AttentionWeights(nn.Module):
             self.kernel = _kernel(heads, width)
 
     def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
-        """One map a head; the weights of keys that are padding are zero, if a text has any word.
+        """One map for each head. Keys that are padding have weight zero, if the text has any word.
 
         Shape:
             queries: [batch, queries, dim]
@@ -160,21 +162,21 @@ class Projection(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """What the words of a text gather from another text, a question (FABIR eqs. 12, 14).
+    """Cross-attention from the words of a text to a question (FABIR eqs. 12, 14).
 
-    The keys are few, so whatever is linear is done on their side: a query meets the weights of
-    queries within the keys, and values are taken through the output before they are gathered. That
-    is exact, and leaves two products for all heads where the queries are.
+    There are few keys, so linear maps are applied to them instead of the queries. The keys are
+    multiplied by the query weights, and the values by the output weights. This is exact, and
+    leaves two products for all heads on the side of the queries.
 
     Args:
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
         over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
-            key's over the queries (column-wise, FABIR III-D.2). A bias of queries, to which the
-            latter is blind, is part of the former only
+            key's over the queries (column-wise, FABIR III-D.2). Only "keys" has a bias of queries,
+            since the softmax over "queries" would cancel it
         capped: divide the weights of a query by one plus their sum. Over "queries" that sum may
-            be as large as the number of keys, and what is gathered then drowns the query itself
+            be as large as the number of keys; the gathered vector would then drown the query
         dropout: rate on the weights
     """
 
@@ -203,8 +205,8 @@ class CrossAttention(nn.Module):
 
     @torch.no_grad()
     def start_matching(self) -> None:
-        """Begin with queries that match the keys that are alike: the same map for both, which keeps
-        angles, and a convolution that mixes neither heads nor neighbours."""
+        """Matching initialisation: like words attend to each other. Queries and keys get the same
+        orthogonal map, and the convolution mixes neither heads nor neighbours."""
         nn.init.orthogonal_(self.query.weight)
         self.key.weight.copy_(self.query.weight)
         if self.width:
@@ -235,8 +237,8 @@ class CrossAttention(nn.Module):
         query_mask: Tensor,
         key_mask: Tensor,
     ) -> Tensor:
-        """With a softmax in float32 also between products in bfloat16: the weights of a column are
-        nearly equal for long, and their gradients differences of nearly equal numbers.
+        """The softmax is in float32 even between products in bfloat16. The weights of a column stay
+        nearly equal for long, and their gradients are differences of nearly equal numbers.
 
         Shape: result [batch, heads * keys, queries]
         """
@@ -253,11 +255,11 @@ class CrossAttention(nn.Module):
         if self.capped:
             weights = weights * key_mask[:, None]
             total = weights.sum(dim=2, keepdim=True)
-            weights = weights * (1 + total).reciprocal()  # dividing by it costs more backwards
+            weights = weights * (1 + total).reciprocal()  # a division would have a slower gradient
         return self.dropout(_together(weights))
 
     def _folded(self, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Keys for each head's whole queries, and what they have of a bias of queries.
+        """Keys multiplied by the query weights, and their product with the bias of queries.
 
         Shape: result [batch, heads * keys, dim], [batch, heads * keys] or None
         """
@@ -275,7 +277,7 @@ class CrossAttention(nn.Module):
         return folded, _together(times(x, self.query.bias[:, None]))[..., 0]
 
     def _values(self, keys: Tensor, mask: Tensor) -> Tensor:
-        """Each head's values, taken through the output; zero at padding, where capped weights are.
+        """Each head's values times the output weights; zero at padding unless capped weights are.
 
         Shape: result [batch, heads * keys, dim]
         """
@@ -290,15 +292,15 @@ class CrossAttention(nn.Module):
 
         Shape: result [batch, heads, keys, dim]
         """
-        if self.heads == 1:  # a plain linear map, which an exported graph has in 8 bits
+        if self.heads == 1:  # a plain linear map, which the export quantises to 8 bits
             return torch.matmul(x, matrix).unsqueeze(1)
         parts = x.unflatten(2, (self.heads, -1)).transpose(1, 2)
         return torch.matmul(parts, matrix.unflatten(0, (self.heads, -1)))
 
 
 def _through(linear: nn.Linear, matrix: Tensor, x: Tensor) -> Tensor:
-    """`linear(x) @ matrix` as one map of `x`: with one head nothing stands between the two, and
-    their matrices are smaller than a batch of texts."""
+    """`linear(x) @ matrix` as one linear map of `x`. With one head nothing stands between the two
+    maps, and their product is cheaper than a second map of all texts."""
     return F.linear(x, matrix.T @ linear.weight, linear.bias @ matrix)
 
 
@@ -308,7 +310,7 @@ def _apart(x: Tensor, heads: int) -> Tensor:
 
 
 def _together(x: Tensor) -> Tensor:
-    """The reverse."""
+    """[batch, heads, keys, ...] as [batch, heads * keys, ...]: the inverse of `_apart`."""
     return x.squeeze(1) if x.shape[1] == 1 else x.flatten(1, 2)
 
 
@@ -323,7 +325,7 @@ def _kernel(heads: int, width: int) -> nn.Parameter:
 
 
 def check_heads(dim: int, heads: int, width: int = 0) -> None:
-    """Refuse a number of heads or a width of the convolution that attention cannot have."""
+    """Raise ValueError for a number of heads or a width that attention cannot have."""
     if heads < 1 or dim % heads:
         raise ValueError(f"{heads} heads do not divide {dim} features")
     if width and width % 2 == 0:

@@ -39,7 +39,7 @@ class Convolution(nn.Conv1d):
 
 
 class DepthwiseConvolution(nn.Conv1d):
-    """A convolution of each feature alone, else as `Convolution`; without a bias.
+    """A depthwise convolution without a bias; it is padded as `Convolution` is.
 
     Shape:
         input, result: [batch, length, dim]
@@ -60,7 +60,7 @@ class DepthwiseConvolution(nn.Conv1d):
 
 
 class SeparableConvolution(nn.Sequential):
-    """A convolution of each feature alone, then a linear map of all (Chollet 2017).
+    """A depthwise convolution, then a linear map of all features (Chollet 2017).
 
     Shape: as `DepthwiseConvolution`.
     """
@@ -79,9 +79,9 @@ def depthwise(x: Tensor, filters: Tensor) -> Tensor:
 class _Depthwise(torch.autograd.Function):
     """`depthwise` and its gradient.
 
-    For the gradient of filters of more than three words oneDNN (torch 2.13) takes ten times as long
-    as for that of what they meet. So they go as rows of three, one above the other, over as many
-    copies of the text, each three words further on.
+    oneDNN (torch 2.13) takes ten times as long for the gradient of filters wider than three words
+    as for the gradient of the input. So the filters are cut into rows of three words. Each row
+    reads its own copy of the text, shifted three words further than the one before.
     """
 
     @staticmethod
@@ -108,9 +108,9 @@ class _Depthwise(torch.autograd.Function):
 
 
 def _as_image(x: Tensor) -> Tensor:
-    """[batch, length, dim] as an image one pixel high, whose features lie side by side as in `x`.
+    """[batch, length, dim] as an image one pixel high; the memory layout stays that of `x`.
 
-    Turned as images are, in four dimensions: ONNX Runtime then joins that to the convolution.
+    The permutation is one of four dimensions, so that ONNX Runtime fuses it with the convolution.
     """
     return x.unsqueeze(1).permute(0, 3, 1, 2)
 
@@ -120,8 +120,8 @@ def _as_text(image: Tensor) -> Tensor:
 
 
 def _exact(x: Tensor, features: int) -> Tensor:
-    """What to compute with in place of `x`: of exactly 16 features alone and 15 words oneDNN
-    (torch 2.13) never returns in bfloat16."""
+    """`x`, in float32 where oneDNN (torch 2.13) hangs: a depthwise convolution in bfloat16 with 16
+    features and 15 words."""
     stuck = features == 16 and x.device.type == "cpu" and x.dtype == torch.bfloat16
     return x.float() if stuck else x
 

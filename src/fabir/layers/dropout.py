@@ -1,4 +1,4 @@
-"""Dropout whose random numbers cost next to nothing: masks are cut out of a pool at random places.
+"""Fast dropout: masks are slices of a pool of random numbers.
 
 On a CPU the random numbers of ordinary dropout cost more than the matrix products around it.
 """
@@ -14,8 +14,8 @@ _POOL = 1 << 23  # elements; few enough to stay in a processor's last cache
 class Dropout(nn.Module):
     """Zeroes elements with probability `rate` (rounded to 1/256) and rescales the others.
 
-    A mask is a stretch of one fixed pool of independent draws, from a place drawn anew for each
-    call. Within a mask elements are independent; two masks coincide only by drawing one place.
+    A mask is a slice of one fixed pool of independent draws. Each call draws the slice's start.
+    Elements of a mask are independent. Two masks are equal only if they have the same start.
     """
 
     def __init__(self, rate: float) -> None:
@@ -49,7 +49,7 @@ def enable_dropout(network: nn.Module, enabled: bool) -> None:
 
 @cache
 def _pool(threshold: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Draws of a mask: zero with probability threshold / 256, else what restores the mean."""
+    """Draws of a mask: zero with probability threshold / 256, else the scale to keep the mean."""
     generator = torch.Generator().manual_seed(threshold)
     kept = torch.randint(256, (_POOL,), generator=generator, dtype=torch.uint8) >= threshold
     return (kept * (256 / (256 - threshold))).to(dtype).to(device)

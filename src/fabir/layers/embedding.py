@@ -1,7 +1,7 @@
-"""From word rows and characters to one vector a word form (FABIR eqs. 7, 8; thesis 5.1).
+"""From word rows and characters to one vector per word type (FABIR eqs. 7, 8; thesis 5.1).
 
-A form is a distinct spelling in a batch. Its vector does not depend on context, so it is computed
-once a form and then laid out over passage and question.
+A word type is a distinct spelling in a batch. Its vector does not depend on context. It is
+computed once and then laid out over passage and question.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from fabir.layers.dropout import Dropout
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularySizes:
-    """What a reader must know of a vocabulary to be built."""
+    """The sizes of a vocabulary, which decide the shapes of a reader's weights."""
 
     word_dim: int  # features of a word vector
     trained_words: int  # rows learned with the network, the unknown word among them
@@ -29,12 +29,12 @@ class VocabularySizes:
 class WordRows(nn.Module):
     """Rows of word vectors: 0 is padding (zeros), then trained rows, then fixed ones.
 
-    The fixed rows are a buffer that is not part of the state dict: they are stored once beside
-    the network, not in every checkpoint. `unfreeze` makes the first of them a parameter.
+    The fixed rows are a buffer outside the state dict. They are stored once beside the network,
+    not in every checkpoint. `unfreeze` makes the first of them a parameter.
 
     Shape:
-        rows: [forms] int64
-        result: [forms, word_dim]
+        rows: [types] int64
+        result: [types, word_dim]
     """
 
     fixed: Tensor
@@ -53,7 +53,7 @@ class WordRows(nn.Module):
         self.tuned = nn.Parameter(self.fixed[:rows].float().clone())
 
     def fixed_rows(self) -> Tensor:
-        """[fixed words, word_dim] with what training made of them."""
+        """[fixed words, word_dim], including the rows that training changed."""
         if self.tuned is None:
             return self.fixed
         return torch.cat([self.tuned.detach(), self.fixed[len(self.tuned) :].float()])
@@ -85,8 +85,8 @@ class CharacterConvolution(nn.Module):
         dropout: rate on character embeddings
 
     Shape:
-        characters: [forms, chars] int64, 0 at padding
-        result: [forms, sum of filters]
+        characters: [types, chars] int64, 0 at padding
+        result: [types, sum of filters]
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class CharacterConvolution(nn.Module):
             begins = torch.cat([before, begins], dim=1)
             characters = F.pad(characters, (self.margin, 0))
         embedded = self.dropout(self.table(characters))
-        # One feature more lowers windows that begin at padding, within the same product.
+        # One more feature lowers the windows that begin at padding, within the same product.
         lowered = (begins.to(embedded.dtype) - 1)[:, :, None] * 1e4
         found = []
         for width, linear in zip(self.widths, self.linears, strict=True):
@@ -148,11 +148,11 @@ class Highway(nn.Module):
 
 
 class Embedding(nn.Module):
-    """A vector for each distinct word form: word row and characters joined, then a highway.
+    """A vector for each word type: word row and characters joined, then a highway.
 
     Args:
         sizes: of the vocabulary
-        characters: makes vectors of characters; None for words alone
+        characters: computes character-level vectors; None for words alone
         word_dim: size of a trained linear map of the word's row; None for the row itself
         word_bias: whether that map has a bias
         joined_dim: size of a trained linear map of both together; None for both side by side
@@ -160,9 +160,9 @@ class Embedding(nn.Module):
         dropout: rate on word rows and on the result of joining
 
     Shape:
-        rows: [forms] int64
-        characters: [forms, chars] int64, 0 at padding
-        result: [forms, dim]
+        rows: [types] int64
+        characters: [types, chars] int64, 0 at padding
+        result: [types, dim]
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What passage and question words tell each other: similarities and the attention built on them.
+"""Similarities between passage and question words, and the attention built on them.
 
 Masks are [batch, length, 1], True on real tokens. Here a map is [batch, passage, question].
 """
@@ -12,30 +12,45 @@ from torch.utils.checkpoint import checkpoint
 from fabir.layers.dropout import Dropout
 from fabir.layers.masking import mask_bias, masked_softmax
 
-_CELLS = 1 << 23  # numbers of one part of an additive attention
-_STEEP, _SHARE = 3.0, 0.7  # of additive attention at the start, for states of recurrent cells
+_CELLS = 1 << 23  # numbers that one part of an additive attention has at once
+_STEEP, _SHARE = (
+    3.0,
+    0.7,
+)  # matching initialisation of additive attention, for states of recurrent cells
+
+
+Init = Literal["matching", "random"]  # of attention between texts, and of pointers
 
 
 @runtime_checkable
-class StartsAlike(Protocol):
-    """A module whose weights begin so that alike words meet, or a pointer tells them apart."""
+class StartsMatching(Protocol):
+    """A module with matching initialisation: at the start like words attend to each other, or a
+    pointer tells words apart."""
 
-    def start_random(self) -> None:
-        """Draw those weights at random in place of that, as the papers do."""
+    def reset_random(self) -> None:
+        """Draw these weights at random, as the papers do."""
         ...
+
+
+def initialise_(network: nn.Module, init: Init) -> None:
+    """Keep the matching initialisation of a network's new modules, or reset them to random."""
+    if init == "random":
+        for module in network.modules():
+            if isinstance(module, StartsMatching):
+                module.reset_random()
 
 
 class Trilinear(nn.Module):
     """`w . [p; q; p * q]` for every pair of words (Seo et al. 2017 eq. 1, Yu et al. 2018).
 
-    A bias would be the same for all pairs, and every softmax over them blind to it. The weights of
-    `p * q` are all the same at the start, so that words meet when they are alike; with random signs
-    a reader needs its first epoch to find that out (docs/results/readers.md).
+    There is no bias: it would be the same for all pairs, and a softmax over them would cancel it.
+    With matching initialisation all weights of `p * q` are equal, so that like words attend to each
+    other. With random signs a reader needs its first epoch to learn this (docs/results/readers.md).
 
     Args:
         dim: features of both texts
-        start: the weights of `p * q` at the start; for features that recurrent cells keep between
-            -1 and 1 one, for others less
+        start: the first weights of `p * q`: 1 for features that recurrent cells keep between -1
+            and 1, less for others
 
     Shape:
         passage: [batch, passage, dim]
@@ -49,7 +64,7 @@ class Trilinear(nn.Module):
         self.question = nn.Linear(dim, 1, bias=False)
         self.both = nn.Parameter(torch.full((dim,), start))
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         nn.init.normal_(self.both, std=len(self.both) ** -0.5)
 
     def forward(self, passage: Tensor, question: Tensor) -> Tensor:
@@ -63,7 +78,7 @@ def over_passage(logits: Tensor, passage_mask: Tensor) -> Tensor:
 
 
 class Fusion(nn.Module):
-    """Reads passage and question together, and says how many features a passage word then has.
+    """Combines passage and question; a passage word then has `size` features.
 
     Shape:
         passage, question: [batch, length, dim] and masks [batch, length, 1]
@@ -76,14 +91,15 @@ class Fusion(nn.Module):
 class AttentionFlow(Fusion):
     """Attention both ways on trilinear similarities, joined as `[p; a; p * a; p * b]`.
 
-    `a` is what a passage word gathers from the question. `b` is, for "strongest", one vector: the
-    passage words that have the strongest match (Seo et al. 2017, eqs. 2 to 4); for "through",
-    what it gathers from the passage by way of the question (Yu et al. 2018, after Xiong et al.).
+    `a` is the vector that a passage word gathers from the question. For "strongest", `b` is one
+    vector: the passage words with the strongest match (Seo et al. 2017, eqs. 2 to 4). For
+    "through", each word gathers `b` from the passage through the question (Yu et al. 2018, after
+    Xiong et al.).
 
     Args:
         dim: features of both texts
         backwards: how `b` is made
-        dropout: rate on what the similarities are computed from
+        dropout: rate on the inputs of the similarities
         start: see `Trilinear`
 
     Shape:
@@ -131,13 +147,13 @@ class Coattention(nn.Module):
 
     Args:
         dim: features of both texts
-        sentinels: beside which texts a learned word stands that may be attended to instead of
-            all the others: "none", "separate" ones, or a "common" one
+        sentinels: learned words beside the texts, which may be attended to instead of all others:
+            "none", "separate" ones for both texts, or a "common" one
         sentinel_place: the sentinels stand "before" the texts or "after" them
         sentinel_spread: standard deviation of the sentinels at the start
-        project: `tanh(W q + b)` of the question first, W being the identity at the start: alike
-            words meet
-        second: the second level too; without it the passage has no sentinel
+        project: apply `tanh(W q + b)` to the question first. With matching initialisation W starts
+            as the identity
+        second: add the second level; without it the passage has no sentinel
 
     Shape:
         passage: [batch, passage, dim]
@@ -166,7 +182,7 @@ class Coattention(nn.Module):
         count = {"none": 0, "separate": 1 + second, "common": 1}[sentinels]
         self.sentinels = nn.Parameter(torch.randn(count, dim) * sentinel_spread) if count else None
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         if self.projection is not None:
             self.projection.reset_parameters()
 
@@ -189,7 +205,7 @@ class Coattention(nn.Module):
         return torch.bmm(masked_softmax(logits, question_mask), gathered)
 
     def _beside(self, sentinel: Tensor, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """The text with its sentinel, one place longer. After the padding is after the text."""
+        """The text with its sentinel, one place longer. "after" puts it behind the padding."""
         one = sentinel.to(x.dtype).expand(x.shape[0], 1, -1)
         real = mask.new_ones(x.shape[0], 1, 1)
         pair = [(one, real), (x, mask)] if self.place == "before" else [(x, mask), (one, real)]
@@ -222,10 +238,10 @@ class AdditiveAttention(nn.Module):
         return self.v(together.tanh()).squeeze(3)
 
     def forward(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
-        """What each query gathers: [batch, queries, features of the words].
+        """The vector that each query gathers: [batch, queries, features of the words].
 
-        The tanh is of [batch, queries, words, hidden]: queries go in parts that fit in memory,
-        and training computes each part again instead of keeping it.
+        The tanh has the shape [batch, queries, words, hidden]. So queries are split into parts that
+        fit in memory, and training uses gradient checkpointing for each part.
         """
         cells = query.shape[0] * words.shape[1] * self.v.in_features
         parts = query.split(max(1, _CELLS // max(1, cells)), dim=1)
@@ -242,12 +258,12 @@ class AdditiveAttention(nn.Module):
 
 
 @torch.no_grad()
-def alike(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
-    """Weights of an additive attention, `query` with a bias, for which alike vectors meet.
+def matching_additive_(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
+    """Matching initialisation of additive attention; `query` has a bias.
 
-    Both maps are the same with opposite signs, so that each hidden feature begins as a difference
-    z. Hidden features are paired: `tanh(z + 1) - tanh(z - 1)` is largest where z is zero. As random
-    maps they hold no product, and learning to compare takes epochs (docs/results/readers.md).
+    Both maps are the same with opposite signs, so that each hidden feature starts as a difference
+    z. Hidden features are paired: `tanh(z + 1) - tanh(z - 1)` is largest where z is zero. Random
+    maps compare nothing at first, and learning to compare takes epochs (docs/results/readers.md).
     """
     pairs = v.in_features // 2
     nn.init.zeros_(v.weight)
@@ -260,11 +276,11 @@ def alike(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None:
 
 
 @torch.no_grad()
-def pointed(v: nn.Linear) -> None:
-    """Begin the `v` of a pointer's `v . tanh(...)` with 1 and -1.
+def pointer_signs_(v: nn.Linear) -> None:
+    """Start the `v` of a pointer's `v . tanh(...)` as 1 and -1.
 
-    With less, logits that tell words apart ask for a tanh that is saturated, where start and end,
-    which differ in the pointer's state alone, do not come apart any more.
+    With smaller weights, large logits need a saturated tanh. Start and end differ only in the
+    pointer's state, which has no effect on a saturated tanh.
     """
     v.weight.copy_(torch.randn_like(v.weight).sign())
 

@@ -1,4 +1,4 @@
-"""How weights are drawn before training, for the readers that follow FABIR."""
+"""Initialisation of weights, for the readers that follow FABIR."""
 
 from torch import nn
 

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-_FAR = 1e4  # what masked logits are lowered by; exp(-1e4) is zero in every precision
+_FAR = 1e4  # added to masked logits; exp(-1e4) is zero in every precision
 
 
 def mask_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """What is added to logits over the words of `mask`: [batch, 1, length], 0 on real tokens."""
+    """The bias that masks logits over the words of `mask`: [batch, 1, length], 0 on real tokens."""
     return (mask.transpose(1, 2).to(dtype) - 1) * _FAR
 
 

@@ -12,7 +12,7 @@ PADDING_LOGIT = -1e30
 
 
 class SpanLogits(NamedTuple):
-    """What every reader returns: float32 logits, `PADDING_LOGIT` at padding.
+    """The output of every reader: float32 logits, `PADDING_LOGIT` at padding.
 
     Shape:
         start, end: [batch, passage]
@@ -38,7 +38,7 @@ class LinearSelector(nn.Linear):
         super().__init__(dim, outputs, bias=False)
 
     def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Shape: passage [batch, passage, dim] -> [batch, passage, outputs]; no use of the mask."""
+        """Shape: passage [batch, passage, dim] -> [batch, passage, outputs]; ignores the mask."""
         return super().forward(input)
 
 

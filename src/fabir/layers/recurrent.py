@@ -11,8 +11,8 @@ Cell = Literal["lstm", "gru"]
 class Bidirectional(nn.Module):
     """An LSTM or GRU from left to right beside one from right to left.
 
-    The second reads each sequence reversed within its own length, so its first step is the last
-    real token: that equals packing, exports, and is faster on a CPU.
+    The second reads each sequence reversed within its own length, so that it starts at the last
+    real token. This equals packing, can be exported, and is faster on a CPU.
 
     Args:
         inputs: features of the input
@@ -37,8 +37,8 @@ class Bidirectional(nn.Module):
         order = reversed_order(mask)
         right, _ = self.forwards(x)
         left, _ = self.backwards(reorder(x, order))
-        # Both are put in order, as if that changed `right`, by the length of the mask: the exporter
-        # takes the length of what a recurrent network returns for a constant.
+        # `right` is gathered too, in its own order. Otherwise the exporter would take the length of
+        # a recurrent network's output for a constant.
         same = torch.arange(mask.shape[1], device=mask.device)[None, :, None].expand_as(order)
         size = right.shape[2]
         places = torch.cat([same.expand(-1, -1, size), order.expand(-1, -1, size)], dim=2)
@@ -46,7 +46,7 @@ class Bidirectional(nn.Module):
 
 
 def reversed_order(mask: Tensor) -> Tensor:
-    """The place of each token when real tokens are turned round and padding stays; its own inverse.
+    """The place of each token after real tokens are reversed; padding stays. It is its own inverse.
 
     Shape:
         mask: [batch, length, 1], True on real tokens, which come first

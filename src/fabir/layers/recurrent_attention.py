@@ -1,11 +1,11 @@
-"""R-Net's attention: a GRU over the passage that looks at the question before each step."""
+"""R-Net's attention: a GRU over the passage that attends to the question before each step."""
 
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import Fusion, Gate, alike
+from fabir.layers.fusion import Fusion, Gate, matching_additive_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import reorder, reversed_order
 
@@ -16,7 +16,7 @@ class RecurrentAttention(Fusion):
     Args:
         dim: features of both texts
         hidden: features of each direction
-        gated: a gate on what the GRU reads
+        gated: add a gate to the input of the GRU
     """
 
     def __init__(self, dim: int, hidden: int, gated: bool) -> None:
@@ -38,9 +38,9 @@ class RecurrentAttention(Fusion):
 class AttentiveGru(nn.Module):
     """One direction: `v_t = GRU(v_(t-1), gate([p_t; att(question, [p_t; v_(t-1)])]))`.
 
-    Its products are small and there are many: the steps are in the weights' precision, and learn
-    by a gradient written out here, which leaves all products with weights for one at the end
-    (`_Steps`).
+    It has many small products. The steps are in the weights' precision, also under autocast.
+    `_Steps` has a gradient written by hand: it postpones all products with weights to one at the
+    end.
 
     Shape:
         passage: [batch, passage, dim]
@@ -48,7 +48,7 @@ class AttentiveGru(nn.Module):
         result: [batch, passage, hidden]
 
     Raises:
-        RuntimeError: torch traces it for a graph, which would hold the steps of one length.
+        RuntimeError: torch traces it for a graph, which would have the steps of one length only.
     """
 
     def __init__(self, dim: int, hidden: int, gated: bool) -> None:
@@ -59,9 +59,9 @@ class AttentiveGru(nn.Module):
         self.v = nn.Linear(hidden, 1, bias=False)
         self.gate = Gate(2 * dim) if gated else None
         self.cell = nn.GRUCell(2 * dim, hidden)
-        alike(self.words, self.passage, self.v)
+        matching_additive_(self.words, self.passage, self.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         for linear in (self.words, self.passage, self.v):
             linear.reset_parameters()
 
@@ -79,8 +79,8 @@ class AttentiveGru(nn.Module):
 class _Steps(torch.autograd.Function):
     """All steps of an `AttentiveGru`, and their gradient.
 
-    Backwards only what the next step down needs is computed step by step; what each step read and
-    what reached it is kept, and multiplied at the end for all steps together.
+    The backward pass computes step by step only what the previous step needs. It keeps the inputs
+    and gradients of each step, and multiplies them at the end for all steps together.
     """
 
     @staticmethod
@@ -102,7 +102,7 @@ class _Steps(torch.autograd.Function):
         steps, (batch, dim) = passage.shape[1], passage[:, 0].shape
         hidden = len(from_state)
         texts, queries = passage.transpose(0, 1), attending.transpose(0, 1)
-        read = passage.new_empty(steps, batch, 2 * dim)  # what the gate reads
+        read = passage.new_empty(steps, batch, 2 * dim)  # inputs of the gate
         gates = torch.empty_like(read if gate is not None else read[:0])
         kept = passage.new_empty(steps, batch, 4, hidden)  # r, u, n and the state's part of n
         states = passage.new_zeros(steps + 1, batch, hidden)

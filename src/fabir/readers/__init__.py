@@ -18,7 +18,7 @@ from fabir.readers.rnet import Rnet, RnetConfig
 class Registered:
     """A config dataclass, and the network built from it and the sizes of a vocabulary.
 
-    `batch_words`: padded passage words that are best read at once in torch.
+    `batch_words`: padded passage words of a batch, for the best speed in torch.
     """
 
     config: type[Any]
@@ -40,7 +40,7 @@ def build_network(name: str, config: Any, sizes: VocabularySizes) -> Network:
     """A new network of the reader called `name`.
 
     Raises:
-        InputError: the config and the vectors make no network together.
+        InputError: the config does not fit the vectors.
     """
     try:
         return registered(name).network(config, sizes)

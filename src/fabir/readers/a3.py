@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
-from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointed
+from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointer_signs_
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
@@ -27,11 +27,11 @@ class A3Config(BidafConfig):
             self-attention below trilinear attention, "trilinear" (TriSelfAtt)
         sentinels: of coattention: "none", "separate" or one "common" to both texts (CoAttWithSent)
         sentinel_place: "before" the texts or "after" them
-        sentinel_spread: standard deviation of the sentinels at the start
-        keep_passage: of coattention: a passage word's own vector beside what it gathers, as in
+        sentinel_spread: standard deviation of the sentinels at initialisation
+        keep_passage: of coattention: join a passage word's own vector to the gathered one, as in
             Xiong et al. 2017; A3's equations leave it out
         heads: of self-attention
-        attention_start: how the weights of self-attention are drawn: "uniform" (PyTorch's),
+        attention_start: initialisation of self-attention: "uniform" (PyTorch's),
             "glorot" normal or "orthogonal"
         conditional_end: an answer pointer whose end knows the start (CondOutput)
         pointer_hidden: its hidden size
@@ -123,7 +123,7 @@ class RecurrentCoattention(Fusion):
         super().__init__()
         self.kind = config.attention
         if self.kind != "coattention":
-            # Passage and question are told apart by weights of their own.
+            # Passage and question have weights of their own.
             self.passage = SelfAttention(dim, config.heads, config.attention_start)
             self.question = SelfAttention(dim, config.heads, config.attention_start)
         self.coattention = Coattention(
@@ -184,8 +184,8 @@ class TrilinearSelfAttention(Fusion):
 class AnswerPointer(nn.Module):
     """Start and end from one pointer: the end knows the start (section 3.4).
 
-    The paper's state has as many features as the attended and modelled passage together (1,000);
-    here its size is a field.
+    The paper's state is as large as the attended and modelled passage together (1,000 features).
+    Here its size is a field.
     """
 
     def __init__(self, dim: int, config: A3Config) -> None:
@@ -196,9 +196,9 @@ class AnswerPointer(nn.Module):
         self.state = nn.Linear(hidden, hidden)
         self.v = nn.Linear(hidden, 1, bias=False)
         self.step = nn.Linear(dim, hidden)
-        pointed(self.v)
+        pointer_signs_(self.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         self.v.reset_parameters()
 
     def forward(
@@ -215,7 +215,7 @@ class AnswerPointer(nn.Module):
         state = words.new_zeros(words.shape[0], 1, words.shape[2])
         start = self._point(words, state)
         weights = masked_softmax(start.transpose(1, 2), passage_mask)
-        # The paper's RNN cell: of its first state, zero, nothing is left to multiply.
+        # The paper's RNN cell: its first state is zero, so that the recurrent product is zero too.
         state = self.step(torch.bmm(weights, passage)).tanh()
         return start.squeeze(2), self._point(words, state).squeeze(2)
 

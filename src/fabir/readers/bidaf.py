@@ -1,7 +1,7 @@
 """BiDAF: Bidirectional Attention Flow (Seo et al. 2017, arXiv 1611.01603).
 
-Also the baseline of Stanford's CS224N, which has its name: row `bidaf-cs224n` says how it differs.
-The ladder to R-Net and A3 put other attention and output layers into this network.
+The baseline of Stanford's CS224N has the same name: row `bidaf-cs224n` has its differences. The
+ladder to R-Net and A3 replace attention and output layers of this network.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from fabir.data.batches import Batch
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
-from fabir.layers.fusion import AttentionFlow, Fusion, StartsAlike
+from fabir.layers.fusion import AttentionFlow, Fusion, Init, initialise_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
@@ -29,21 +29,21 @@ class BidafConfig:
         characters: embed characters too
         character_dim: features of a character
         character_filters: size of a word's character-level vector
-        character_widths: characters that filters see; filters are shared out over widths
-        character_margin: padding before a word that filters may begin with
-        character_activation: after the maximum over a word
+        character_widths: characters that filters see; filters are divided among the widths
+        character_margin: padding before a word, at which filters may start
+        character_activation: applied after the maximum over a word
         word_dim: size of a linear map of word rows; 0 for the rows themselves
         joined_dim: size of a linear map of word and characters together; 0 for side by side
         highway_layers: highway layers after that
         hidden: features of each direction of every recurrent layer
         cell: of the recurrent layers
-        backwards: what passage words gather from the passage: the words of the "strongest" match,
-            or each by way of the question ("through", CS224N)
+        backwards: attention from question to passage: the words with the "strongest" match, or
+            for each word through the question ("through", CS224N)
         modelling_layers: recurrent layers after attention
-        end: what the last recurrent layer reads: the "modelled" passage (the paper), or also the
-            attended one and where the "start" is (the authors' program)
-        cross_start: attention between the texts, and pointers, begin with weights for which "alike"
-            words meet (docs/results/readers.md), or with "random" ones as in the papers
+        end: input of the last recurrent layer: the "modelled" passage (the paper), or also the
+            attended passage and the position of the "start" (the authors' program)
+        init: attention between the texts and pointers start "matching", so that like words attend
+            to each other (docs/results/readers.md), or "random" as in the papers
         dropout: on the input of every layer
     """
 
@@ -61,7 +61,7 @@ class BidafConfig:
     backwards: Literal["strongest", "through"] = "strongest"
     modelling_layers: int = 2
     end: Literal["modelled", "start"] = "start"
-    cross_start: Literal["alike", "random"] = "alike"
+    init: Init = "matching"
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
@@ -100,17 +100,14 @@ class Bidaf(Network, Generic[_Config]):
             Bidirectional(size, config.hidden, config.cell) for size in sizes_in[:-1]
         )
         self.output = self.make_output(config, self.attention.size, sizes_in[-1])
-        if config.cross_start == "random":
-            for module in self.modules():
-                if isinstance(module, StartsAlike):
-                    module.start_random()
+        initialise_(self, config.init)
 
     def make_attention(self, config: _Config) -> Fusion:
-        """What reads passage and question [batch, length, 2 * hidden]; `size` features come out."""
+        """The layer that combines passage and question [batch, length, 2 * hidden]."""
         return AttentionFlow(2 * config.hidden, config.backwards)
 
     def make_output(self, config: _Config, attended: int, modelled: int) -> nn.Module:
-        """What turns the attended and the modelled passage into logits."""
+        """The layer that turns the attended and the modelled passage into logits."""
         return RecurrentOutput(attended, modelled, config)
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:

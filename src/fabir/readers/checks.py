@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-LARGEST = 8192  # of any size: larger ones are mistakes, and would fill the memory
+LARGEST = 8192  # of any size; a larger one is a mistake and would fill the memory
 DEEPEST = 100  # layers
 
 

@@ -26,8 +26,8 @@ from fabir.readers.fabir import DecoupledAttention
 from fabir.readers.network import Network
 from fabir.text.vocabulary import UNKNOWN
 
-_LITTLE = 0.01  # of a sublayer's output at first: without any its weights would have no gradient
-_LOW = 0.3  # positions at first, beside words of size 1
+_LITTLE = 0.01  # initial scale of a sublayer's output; with zero its weights would have no gradient
+_LOW = 0.3  # initial scale of positions; words have scale 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class CrossConvConfig:
         character_dim, character_filters, character_width: the character convolution
         highway_layers: highway layers after word and characters are joined
         model_dim: features of a word in the layers, even
-        feed_forward: hidden size in the layers; the encoder has it scaled alike
+        feed_forward: hidden size in the layers; the encoder's is scaled with its features
         layers: layers after the encoder
         encoder_width, width: words that the convolutions of the encoder and of a layer see
         attention_width: keys that the convolution within attention sees (FABIR eq. 12b)
@@ -118,7 +118,8 @@ class CrossConv(Network):
 
     @torch.no_grad()
     def _initialise(self) -> None:
-        """Matching: until cross-attention a word is its embedding, and alike words meet there."""
+        """Matching initialisation: words stay close to their embeddings until cross-attention.
+        There like words attend to each other."""
         glorot_(self)
         for module in self.modules():
             if isinstance(module, DepthwiseConvolution):

@@ -21,8 +21,8 @@ from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields, check_heads
 from fabir.readers.network import Network
 
-# The first text never sees the second. It is the question, but in every other layer of a network
-# that switches.
+# The first text never sees the second. It is the question, except in every other layer of a
+# network that switches.
 Text = Literal["first", "second"]
 
 
@@ -37,7 +37,8 @@ class FabirConfig:
         highway_layers: highway layers after word and characters are joined
         model_dim: size of a word's vector in the processing layers, even
         heads: attention heads ("2 heads")
-        feed_forward: hidden size in processing layers; the reduction layer has it scaled alike
+        feed_forward: hidden size in processing layers; that of the reduction layer is scaled with
+            its features
         layers: processing layers after the reduction layer ("2 layers", "4 layers")
         reduction: the reduction layer, or a reduction matrix and one more processing layer
         attention_width: kernel size along the keys; 0 is "without convolutional attention"
@@ -135,8 +136,8 @@ class Fabir(Network):
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         vectors = self.embedding(rows, characters)
-        # The residual stream has the precision of the weights in training, also under autocast:
-        # bfloat16 swallows what sublayers add at first.
+        # In training the residual stream has the precision of the weights, also under autocast.
+        # bfloat16 would round away the small outputs that sublayers have at first.
         return vectors.to(self.embedding.words.trained.dtype) if self.training else vectors
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
@@ -163,8 +164,8 @@ class Fabir(Network):
 
 
 class Stream(nn.Module):
-    """What one text has for itself in a layer: the norms of self-attention and feed-forward, and
-    the feed-forward sublayer (III-E, eq. 15)."""
+    """The part of a layer that each text has for itself: the norms of self-attention and
+    feed-forward, and the feed-forward sublayer (III-E, eq. 15)."""
 
     def __init__(self, dim: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -179,8 +180,8 @@ class Stream(nn.Module):
 class Layer(nn.Module):
     """Cross-attention and feed-forward, which both kinds of layer have after self-attention.
 
-    The first text never sees the second. The second attends to what the first's feed-forward of
-    this layer gives (III-D.2, III-E).
+    The first text never sees the second. The second attends to the output of the first's
+    feed-forward sublayer in this layer (III-D.2, III-E).
 
     Shape:
         first, second: [batch, length, dim] and masks [batch, length, 1]

@@ -1,4 +1,4 @@
-"""What every reader does: it embeds words, reads a passage alone, and answers questions."""
+"""The interface of every reader: embed words, encode a passage alone, answer questions."""
 
 from abc import abstractmethod
 
@@ -13,8 +13,8 @@ from fabir.layers.pointer import SpanLogits
 class Network(nn.Module):
     """A reader's network in three steps: `embed`, `encode` and `answer`.
 
-    The first depends on a word's spelling alone, the second on a passage alone: both can be kept
-    and used again for other questions. `forward` is all three.
+    `embed` depends on a word's spelling alone, `encode` on a passage alone. So both results can be
+    cached and reused for other questions. `forward` is all three steps.
 
     Shape:
         batch: see `fabir.data.batches.Batch`
@@ -35,7 +35,7 @@ class Network(nn.Module):
 
     @abstractmethod
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
-        """What can be known of passages without a question.
+        """Encodings of passages, which depend on no question.
 
         Shape:
             words: [passages, passage, features] vectors of `embed`

@@ -16,7 +16,7 @@ from fabir.layers.convolution import Convolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward
-from fabir.layers.fusion import AttentionFlow
+from fabir.layers.fusion import AttentionFlow, Init, initialise_
 from fabir.layers.pointer import SpanLogits, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields, check_heads
@@ -36,12 +36,14 @@ class QanetConfig:
         heads: of self-attention
         convolutions: convolutions of the encoder block; 0 together with `model_convolutions` is
             "- convolution in encoders"
-        width: words that they see
+        width: words that these see
         model_convolutions: convolutions of a model block
-        model_width: words that they see
+        model_width: words that these see
         model_blocks: blocks that the three passes share
         self_attention: "- self-attention in encoders" when false
         separable: "replace sep convolution with normal convolution" when false
+        init: attention between the texts starts "matching", so that like words attend to each other
+            (docs/results/readers.md), or "random" as in the paper
         dropout: between layers and on word rows
         dropout_characters: on character embeddings
         layer_dropout: share of sublayers left out in training, rising to this at a stack's end
@@ -60,6 +62,7 @@ class QanetConfig:
     model_blocks: int = 7
     self_attention: bool = True
     separable: bool = True
+    init: Init = "matching"
     dropout: float = 0.1
     dropout_characters: float = 0.05
     layer_dropout: float = 0.1
@@ -105,10 +108,11 @@ class Qanet(Network):
         )
         self.start = nn.Linear(2 * dim, 1)
         self.end = nn.Linear(2 * dim, 1)
+        initialise_(self, config.init)
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         words = self.narrow(self.embedding(rows, characters))
-        # Positions are as large as 1: words that are not would drown in them (Vaswani et al. 2017).
+        # Positions have size 1 and would drown smaller words (Vaswani et al. 2017).
         return self.dropout(words * words.shape[1] ** 0.5)
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
@@ -188,7 +192,7 @@ class Sublayer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         change = self.dropout(self.layer(self.norm(x), mask))
         if self.training and self.dropout.enabled and self.skipped:
-            # Whole texts, not whole batches: every process then has a gradient of every weight.
+            # Texts are skipped one by one, so that every process has a gradient of every weight.
             kept = torch.rand(len(x), 1, 1).to(x.device) >= self.skipped
             change = change * kept / (1 - self.skipped)
         return x + change

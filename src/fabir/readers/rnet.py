@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
-from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointed
+from fabir.layers.fusion import AdditiveAttention, Fusion, Gate, pointer_signs_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional, Cell
 from fabir.layers.recurrent_attention import RecurrentAttention
@@ -18,7 +18,7 @@ from fabir.readers.bidaf import Bidaf, BidafConfig
 
 @dataclass(frozen=True, kw_only=True)
 class RnetConfig(BidafConfig):
-    """The last rung; each field of ours takes one of them away.
+    """The last step of the ladder; each field here removes one step.
 
     The self-attention layer stands where the first of BiDAF's two modelling layers was: the paper
     calls it "a strictly more expressive version of the modeling layer".
@@ -27,7 +27,8 @@ class RnetConfig(BidafConfig):
         attention: BiDAF's "flow", or R-Net's "recurrent" attention (eq. 6)
         gated: gates on the input of R-Net's recurrent layers
         self_attention: R-Net's self-attention layer (eq. 7) after the attention layer
-        pointer: BiDAF's "layers", or R-Net's "question" pointer, started by the pooled question
+        pointer: BiDAF's "layers", or R-Net's "question" pointer, whose first state is the pooled
+            question
     """
 
     character_dim: int = 20
@@ -104,10 +105,10 @@ class SelfAttention(nn.Module):
 
 
 class QuestionPointer(nn.Module):
-    """R-Net's output: a pointer over two steps that begins with the pooled question.
+    """R-Net's output: a pointer over two steps. Its first state is the pooled question.
 
     Args:
-        dim: features of the passage it points into
+        dim: features of the passage that it points into
     """
 
     def __init__(self, dim: int, config: RnetConfig) -> None:
@@ -118,9 +119,9 @@ class QuestionPointer(nn.Module):
         self.pooling = AdditiveAttention(question, question, hidden)
         self.pointing = AdditiveAttention(dim, question, hidden)
         self.cell = nn.GRUCell(dim, question)
-        pointed(self.pointing.v)
+        pointer_signs_(self.pointing.v)
 
-    def start_random(self) -> None:
+    def reset_random(self) -> None:
         self.pointing.v.reset_parameters()
 
     def forward(

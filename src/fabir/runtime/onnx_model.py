@@ -95,7 +95,7 @@ class OnnxModel:
     calibration: Calibration = NEUTRAL
     digests: dict[str, str] = field(default_factory=dict, repr=False)
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
-    steps = Steps(passage=8, question=4, forms=1, characters=1)
+    steps = Steps(passage=8, question=4, types=1, characters=1)
     batch_words = 3072  # attention maps fit in the processor's cache
     files = ONNX
 
@@ -153,7 +153,7 @@ class OnnxModel:
         self._vectors.clear()
 
     def _embedded(self, words: np.ndarray, characters: np.ndarray) -> np.ndarray:
-        """[forms, dim] float32. Vectors do not depend on context, so they are cached."""
+        """[types, dim] float32. Vectors do not depend on context, so they are cached."""
         spelt = np.concatenate([words[:, None], characters], axis=1, dtype=np.int32)
         keys = spelt.view(f"S{4 * spelt.shape[1]}")[:, 0].tolist()  # without zeros at the end
 
@@ -164,7 +164,7 @@ class OnnxModel:
         return self._vectors(keys, compute)
 
     def _rows(self, words: np.ndarray) -> np.ndarray:
-        """[forms, word_dim] float32, zeros for padding. Shape: words [forms]"""
+        """[types, word_dim] float32, zeros for padding. Shape: words [types]"""
         trained = self.words["trained"]
         places = words - 1 - len(trained)
         fixed = np.flatnonzero(places >= 0)

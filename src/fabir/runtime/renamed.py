@@ -37,6 +37,7 @@ _FABIR = {  # fields that FABIR as published does not have, with the values they
     "norm": "after",
 }
 _IGNORED = {"convolved_width", "cross_start"}  # without effect in a trained FABIR
+_INIT_READERS = "bidaf", "rnet", "a3"  # their `cross_start: alike` is `init: matching`
 _SIZES = {"local_width": "encoder_width", "convolved_width": "width"}
 
 
@@ -76,6 +77,10 @@ def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str
     Raises:
         InputError: this version has no such network.
     """
+    if reader in _INIT_READERS and "cross_start" in network:
+        old = network["cross_start"]
+        others = {name: value for name, value in network.items() if name != "cross_start"}
+        return reader, {**others, "init": "matching" if old == "alike" else old}
     if reader != "fabir":
         return reader, network
     if all(network.get(name, value) == value for name, value in _FABIR.items()):

@@ -1,4 +1,4 @@
-"""The Markdown report of a study's results: the same text from the same results, always."""
+"""The Markdown report of a study's results; the same results give the same text."""
 
 import statistics
 from typing import Any, NamedTuple
@@ -7,12 +7,12 @@ import numpy as np
 
 
 class _Measure(NamedTuple):
-    """A column of ours and one of the paper's, whose figures are printed as exact as they are."""
+    """A column of our figures and one of the paper's; the paper's keep their digits."""
 
     heading: str
     form: str
     score: bool = False  # of which differences mean something
-    always: bool = True  # shown also if the paper has no figure
+    always: bool = True  # shown even if the paper has no figure
     absent: str = ""  # what a run has that has no such figure
 
 
@@ -35,7 +35,7 @@ _Row = dict[str, str]  # cells by heading
 
 
 def render(results: dict[str, Any]) -> str:
-    """A page that says what was run, with a table of ours beside the paper's.
+    """A page that says what was run, with our figures beside the paper's.
 
     `results` are those that `fabir.studies.runner.reproduce` stores.
     """
@@ -112,7 +112,7 @@ def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
 
 
 def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
-    """How far a row's F1 is from that of the row called `base`, ours and the paper's."""
+    """Difference in F1 between a row and the row called `base`, ours and the paper's."""
     measured, paper = results["rows"], results["paper"]
     cells: _Row = {}
     if name == base or base not in paper:

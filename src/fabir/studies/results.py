@@ -14,7 +14,7 @@ from fabir.files import locked, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
-from fabir.training.config_files import new_name
+from fabir.training.config_files import new_name, new_value
 from fabir.training.inputs import RunFiles
 from fabir.training.settings import RunConfig
 
@@ -62,8 +62,8 @@ def find_files(
 class Run:
     """A row of a study with one of its seeds, the first of which is number 0.
 
-    `settings` is what the study changes of the row's configuration and its budget does not, and all
-    of the configuration but for the number of the seed.
+    `settings` has the study's own changes to the row's configuration, without those of the budget.
+    It also has the whole configuration with the first seed.
     """
 
     row: Row
@@ -102,7 +102,7 @@ class Table:
 
     @contextmanager
     def opened(self) -> Iterator[dict[str, Any]]:
-        """What is known so far, with all that the report needs; what is changed in it is written.
+        """The results so far, with everything that the report needs. Changes to them are written.
         Other processes wait meanwhile.
 
         Raises:
@@ -111,12 +111,12 @@ class Table:
         with locked(self.output / LOCK, wait=True):
             results = self._read()
             if not results["rows"]:
-                _write(results, self.output)  # before anything else is in the folder
+                _write(results, self.output)  # before any other file is in the folder
             yield results
             _write(results, self.output)
 
     def check(self, results: dict[str, Any]) -> None:
-        """Refuse to go on if settings are no longer those that rows were run with."""
+        """Raise InputError if the settings of measured rows have changed."""
         for row in self.study.rows:
             if row.name in results["rows"]:
                 now = self._settings(row, self.study.run_config(row, self.budget))
@@ -128,10 +128,10 @@ class Table:
         return run.seed in [each["conditions"]["seed"] for each in known]
 
     def begin(self, run: Run) -> bool:
-        """Note what a run is begun with; False if it has been measured meanwhile.
+        """Record the settings of a run that starts; False if it has been measured meanwhile.
 
         Raises:
-            InputError: it is half trained, with other settings or nobody knows which.
+            InputError: it was half trained with other or unknown settings.
         """
         with self.opened() as results:
             if self.measured(results, run):
@@ -149,7 +149,7 @@ class Table:
         return True
 
     def finish(self, run: Run, scores: dict[str, float], machine: dict[str, Any]) -> None:
-        """Add what a run measured."""
+        """Add the scores of a run."""
         conditions = {"seed": run.seed, **run.settings, **machine}
         with self.opened() as results:
             runs = results["rows"].setdefault(run.row.name, [])
@@ -170,7 +170,7 @@ class Table:
 
     def _read(self) -> dict[str, Any]:
         limits = asdict(self.study.budget(self.budget))
-        del limits["vectors"]  # those that are used are among the data
+        del limits["vectors"]  # the data names the vectors that are used
         used = {"train": self.files.train[0], "dev": self.files.dev, "vectors": self.files.vectors}
         data = {name: _bare(path) for name, path in used.items() if path is not None}
         described = _described(self.study) | {
@@ -211,7 +211,7 @@ def _write(results: dict[str, Any], output: Path) -> None:
 
 
 def _described(study: Study) -> dict[str, Any]:
-    """What the report needs beside measures; it may change without any row being run again."""
+    """The data of the report besides scores; changes to it do not need new runs."""
     paper = {row.name: row.paper for row in study.rows}
     return {
         "title": study.title,
@@ -237,7 +237,7 @@ def _known(output: Path) -> dict[str, Any]:
 
 def _check_settings(then: dict[str, Any], now: dict[str, Any], output: Path, name: str) -> None:
     before = _flat({key: then.get(key, {}) for key in now})
-    # An option that fabir has got since is as it was when there was none.
+    # An option that the results lack is newer than they are; its default changes nothing.
     after = {
         key: value
         for key, value in _flat(now).items()
@@ -258,11 +258,14 @@ def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str =
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Values within values by names such as `training.epochs`, those that keys have now."""
+    """Nested values by their present names, such as `training.epochs`."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         name = new_name(f"{prefix}{key}")
-        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{name}.")
+        else:
+            flat[name] = new_value(f"{prefix}{key}", value)
     return flat
 
 

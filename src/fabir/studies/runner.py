@@ -1,7 +1,7 @@
 """Running a study: train what is missing, go on with what broke off, measure, report.
 
-What a study is, is `fabir.studies.study`; what is known of it, `fabir.studies.results`; how that
-looks, `fabir.studies.report`.
+Studies are defined in `fabir.studies.study`. Their results are in `fabir.studies.results`, and
+their reports in `fabir.studies.report`.
 """
 
 import multiprocessing
@@ -35,8 +35,8 @@ from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
 from fabir.training.settings import RunConfig
 
-_GOAL = 77.0  # F1; QANet's paper measures the hours until it is reached
-_TIMED, _ROUNDS = 1000, 3  # questions that are answered again, so often, to see how fast
+_GOAL = 77.0  # F1; QANet's paper measures the hours until a run reaches it
+_TIMED, _ROUNDS = 1000, 3  # questions to measure the speed of answering, and repetitions
 
 
 def reproduce(
@@ -49,10 +49,10 @@ def reproduce(
 ) -> Path:
     """Run the rows called `names`, or all, into the folder `output`; returns the report's path.
 
-    A row that is measured already stays as it is, so that a run can be broken off at any time, and
-    rows and seeds can be added later. Several processes may run the same study in the same folder:
-    a row that another one is training is left to it. With several GPUs there is one for each. Each
-    row and seed has a folder of its own there: a reader, as `fabir train` writes it.
+    Measured rows are kept. So a run can be interrupted at any time, and rows and seeds can be added
+    later. Several processes may run the same study in the same folder: each skips rows that another
+    one is training. With several GPUs there is one process for each. Each row and seed has a folder
+    of its own with a reader, as `fabir train` writes it.
 
     Raises:
         InputError: an unknown budget or row, files that cannot be read, a folder that holds
@@ -91,13 +91,13 @@ def reproduce(
 
 
 def _on_gpus(most: int, *job: Any) -> None:
-    """Run a study in a process for each GPU that is to be seen, or `most`; they share the rows."""
+    """Run a study in a process for each visible GPU, at most `most`; they share the rows."""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
     gpus = seen.split(",") if seen else [str(gpu) for gpu in range(torch.cuda.device_count())]
     processes = []
     try:
         for gpu in gpus[:most]:
-            os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # read when a process begins
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # read when a process starts
             process = multiprocessing.get_context("spawn").Process(target=_work, args=job)
             process.start()
             processes.append(process)
@@ -137,7 +137,7 @@ def _sample(path: Path, questions: int, part: Path) -> Path:
 
 
 def _check_networks(runs: list[Run], files: RunFiles) -> None:
-    """Say which row makes no network with these vectors before another is trained for hours."""
+    """Raise InputError for a row whose network does not fit the vectors, before any training."""
     dim = files.read_vectors().dim
     sizes = VocabularySizes(word_dim=dim, trained_words=1, fixed_words=0, characters=2)
     for run in runs:
@@ -168,7 +168,7 @@ def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict
 
 
 def _seconds(reader: TorchModel, questions: Dataset) -> float:
-    """How long it takes to answer them, with no words remembered from before."""
+    """Time to answer the questions in seconds, with empty caches."""
     predictor = Predictor(reader)
     began = time.perf_counter()
     for _ in read_dataset(predictor, questions):

@@ -16,7 +16,7 @@ from fabir.training.settings import RunConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How much of a study's data a run uses, and what its configurations are changed to.
+    """The share of a study's data that a run uses, and changes to its configurations.
 
     Args:
         questions: of the training file, in whole articles; 0 for all
@@ -33,10 +33,10 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A configuration and what its paper says of it.
+    """A configuration and its paper's figures.
 
     Args:
-        name: what the report calls it
+        name: the row's name in the report
         config: the name of a shipped row, or beside the study's file another one or a row of it
         network: by budget, values of its network section, such as for vectors of another size than
             the paper's
@@ -69,8 +69,8 @@ class Study:
         folder: where the study's file is
 
     Raises:
-        ValueError: two rows of one name, a row called like the run of a further seed, or a base, a
-            budget or a measure that there is not.
+        ValueError: two rows have one name, a row's name ends like a run's with another seed, or a
+            base, budget or measure does not exist.
     """
 
     title: str
@@ -114,7 +114,7 @@ class Study:
         return [row for row in self.rows if not names or row.name in names]
 
     def run_config(self, row: Row, name: str) -> RunConfig:
-        """What a row is trained with on the budget called `name`."""
+        """The configuration of a row on the budget called `name`."""
         config = self.folder / row.config if ".yaml" in row.config else row.config
         training = self.budget(name).training | row.training.get(name, {})
         changed = {"network": row.network.get(name, {}), "training": training}
@@ -160,7 +160,7 @@ def read_study(name: str) -> Study:
         if budgets not in shipped():
             raise InputError(f"{path}: budgets: no study is called {budgets!r}: {shipped()}")
         budgets = read_yaml(SHIPPED / "studies" / f"{budgets}.yaml")["budgets"]
-    if isinstance(budgets, dict):  # an empty one changes nothing
+    if isinstance(budgets, dict):  # an empty budget changes nothing
         content["budgets"] = {name: value or {} for name, value in budgets.items()}
     parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
     parser.add_class_arguments(Study, skip={"folder"})
@@ -174,7 +174,7 @@ def read_study(name: str) -> Study:
 def sample(data: Dataset, questions: int) -> Dataset:
     """Whole articles of `data`, spread evenly over it, with at least `questions` questions.
 
-    All of it for 0, or if it has not more.
+    It is all of `data` for 0, or if `data` has no more questions.
     """
     titles = list(dict.fromkeys(passage.title for passage in data.passages))
     asked = dict.fromkeys(titles, 0)
@@ -182,7 +182,7 @@ def sample(data: Dataset, questions: int) -> Dataset:
         asked[passage.title] += len(passage.questions)
     if not 0 < questions < len(data):
         return data
-    # Halves, quarters, eighths ...: any number of first ones is spread evenly.
+    # Bit-reversed order: halves, quarters, eighths. Its first articles are always spread evenly.
     order = sorted(range(len(titles)), key=lambda number: f"{number:032b}"[::-1])
     chosen: set[str] = set()
     for number in order:

@@ -1,4 +1,4 @@
-"""Texts that count as the same answer. Which words a reader knows is `fabir.text.vocabulary`."""
+"""Normalises answers before they are compared, as the official SQuAD scripts do."""
 
 import re
 import string
@@ -10,7 +10,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 def normalise_answer(text: str) -> str:
     """Lower case, no ASCII punctuation, no English articles, single spaces.
 
-    As the official SQuAD scripts do it.
+    This is what the official SQuAD scripts do.
     """
     text = text.lower().translate(_NO_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", text).split())

@@ -1,15 +1,15 @@
-"""Where the sentences of a text stand. Rules for punctuation, no model; offsets are exact."""
+"""Splits a text into sentences by rules for punctuation, without a model. Offsets are exact."""
 
 import re
 
-# A sentence ends at a line's end, or after . ! ? and what closes it, before a space and what may
-# begin another; in scripts without capitals and spaces after their own full stops.
+# A sentence ends at the end of a line. It also ends after . ! ? and closing quotes or brackets, if
+# a space and a possible first word follow. Scripts without capitals have their own full stops.
 _END = re.compile(
     r"\s*\n\s*"
     r"|(?<=[.!?])[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[^\Wa-z_])"
     r"|(?<=[。！？।])[」』”’]*\s*"
 )
-# What a full stop after does not end a sentence: titles, initials, what stands before names.
+# A full stop after these does not end a sentence: titles, initials and other abbreviations.
 _SHORT = re.compile(
     r"(?:^|[\s(\[\"'“‘])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sts|Mt|Ft|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev"
     r"|Hon|Jr|Sr|No|Nos|Vol|vol|pp|p|Fig|fig|cf|vs|v|e\.g|i\.e|ca|approx|[A-Z](?:\.[A-Z])+)\.$"
@@ -19,7 +19,7 @@ _SHORT = re.compile(
 def sentences(text: str) -> list[tuple[int, int]]:
     """Half-open character offsets of the sentences of `text`, ascending.
 
-    Nothing but white space lies between them, and none begins or ends with white space.
+    Only white space lies between sentences. No sentence starts or ends with white space.
     """
     found = []
     start = 0

@@ -1,20 +1,20 @@
-"""Text to words with character offsets: the one tokeniser of the project.
+"""Splits text into words with character offsets: the only tokeniser of the project.
 
-No word list, no download, one pass of one regular expression. How it was chosen, with the
-figures: docs/tokenisation.md. What a word is looked up as (lower case) belongs to the vocabulary.
+It is one pass of one regular expression, without word lists or downloads. docs/tokenisation.md
+compares it with others. The vocabulary decides how words are looked up (lower case).
 """
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
-# Part of every cache key that depends on the words: raise it whenever any text splits differently.
+# Part of every cache key that depends on the words. Raise it when any text splits differently.
 TOKENISER = "1"
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The words of one text and where they stand: `text[starts[i]:ends[i]] == words[i]`.
+    """The words of one text and their places: `text[starts[i]:ends[i]] == words[i]`.
 
     Half-open character offsets, `0 <= start < end <= len(text)`, ascending, never overlapping.
     """
@@ -45,7 +45,7 @@ def tokenise(text: str) -> Tokens:
 def _joining_characters() -> str:
     """The inside of a character class: combining marks of all scripts, and the two joiners.
 
-    `\\w` leaves them out, yet they belong to the letter before them (Hindi vowels, emoji styles).
+    `\\w` does not match them, but they belong to the letter before (Hindi vowels, emoji styles).
     """
     codes = [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
     marks = [code for code in codes if unicodedata.category(chr(code)).startswith("M")]
@@ -65,11 +65,11 @@ UNSPACED = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _LETTER = rf"[^\W\d_{UNSPACED}]"
-# In this order. `++`, `*+` never give characters back: that keeps hostile input linear.
+# The order matters. `++` and `*+` never backtrack, so that hostile input takes linear time.
 _find_words = re.compile(
     "|".join(
         [
-            r"[A-Za-z]++(?=[ ,;:)])",  # most words: none of what follows would find another
+            r"[A-Za-z]++(?=[ ,;:)])",  # most words; no later pattern would split them differently
             r"(?:[A-Z]\.){2,}",  # U.S.
             r"[A-Za-z]+(?=n['’]t\b)",  # do, of don't: GloVe knows "do" and "n't"
             r"n['’]t\b",
@@ -77,7 +77,7 @@ _find_words = re.compile(
             r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",  # 1,000 and 1,234.5
             r"\d+(?:\.\d+)?",  # 3.5
             r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b",
-            rf"\S{_JOINING}*+",  # anything else stands alone
+            rf"\S{_JOINING}*+",  # any other character is a word
         ]
     )
 ).findall

@@ -1,6 +1,6 @@
 """Word vectors from text files (GloVe, word2vec, fastText), parsed once and then memory-mapped.
 
-Which words of a text get which vector is not decided here: see vocabulary.py.
+`fabir.text.vocabulary` decides which word of a text gets which vector.
 """
 
 import gzip
@@ -22,14 +22,14 @@ from fabir.errors import InputError
 from fabir.files import cache_folder, replacing
 from fabir.progress import track
 
-_CHUNK = 1 << 23  # bytes of text parsed at a time: bounds the memory whatever the file's size
+_CHUNK = 1 << 23  # bytes of text parsed at a time; bounds the memory for files of any size
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Word vectors: `matrix[i]` is that of `words[i]`; float32 [words, dim], read from disk on use.
+    """Word vectors: `matrix[i]` is the vector of `words[i]`; float32 [words, dim], memory-mapped.
 
-    `digest` names the contents of the file they came from (64 hexadecimal digits), for cache keys.
+    `digest` is the SHA-256 of the source file (64 hexadecimal digits), for cache keys.
     """
 
     words: list[str]
@@ -45,9 +45,9 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
     """Read a file with one word and its numbers a line: `.txt`, `.txt.gz` or a `.txt` in a `.zip`.
 
     The first reading fills the folder `cache` (by default `fabir/vectors` in `$XDG_CACHE_HOME`
-    or `~/.cache`), later ones only map it; an entry cut short is made anew. A first line
-    `count dim` is skipped, a word may contain spaces, of a repeated word the first row counts.
-    In a zip of several files one is named as `file.zip:inner.txt`.
+    or `~/.cache`); later ones map it. A truncated entry is rebuilt. A first line `count dim` is
+    skipped. A word may contain spaces. The first row of a repeated word counts. In a zip of
+    several files, name one as `file.zip:inner.txt`.
 
     Raises:
         InputError: a file that is missing, damaged, empty or malformed (with the line number).
@@ -88,7 +88,7 @@ def _locate(path: str | Path) -> tuple[Path, str | None]:
 
 
 def _digest(file: Path, member: str | None) -> str:
-    """SHA-256 of the file; the member's name is mixed in, for a zip can hold several vectors."""
+    """SHA-256 of the file. It includes the member's name, since a zip may hold several files."""
     with _reading(str(file)), open(file, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
     if member is not None:
@@ -98,7 +98,7 @@ def _digest(file: Path, member: str | None) -> str:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Turn what the decompressors and the file system raise into the user's one line."""
+    """Turn errors of decompressors and of the file system into one line for the user."""
     try:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
@@ -172,7 +172,7 @@ def _build(file: Path, member: str | None, words_path: Path, matrix_path: Path) 
 
 
 def _write_header(out: IO[bytes], count: int, dim: int) -> None:
-    # numpy leaves room for the first axis to grow, so the same bytes are overwritten at the end.
+    # numpy leaves room for the first axis to grow, so that the final header has the same size.
     header = {"descr": "<f4", "fortran_order": False, "shape": (count, dim)}
     npy.write_array_header_1_0(out, header)
 

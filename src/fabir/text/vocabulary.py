@@ -1,4 +1,4 @@
-"""Which row and which characters a spelling has: not how texts are split, not what vectors say."""
+"""Maps spellings to word rows and character rows. Texts are split in `fabir.text.tokens`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
-_SPELLING = 160  # bytes of a spelling, its number and its place, about
-NO_ANSWER = " "  # what stands before a passage to be pointed at; no token is spelt like this
+_SPELLING = 160  # approximate bytes of a spelling, its number and its dictionary entry
+NO_ANSWER = " "  # the token before a passage that means "no answer"; no real token is spelt so
 
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularyConfig:
-    """What gets a row of its own.
+    """Decides which words and characters get rows of their own.
 
     Args:
         word_count: a word missing from the vectors is trained if seen more often than this
         character_count: a character has its own row if seen more often than this
-        max_characters: characters of a word that are looked at, from its beginning
-        fixed_words: words of the vectors file that are kept, most frequent (first) ones, besides
-            those seen in training; 0 keeps all
+        max_characters: the first characters of a word, which the network reads
+        fixed_words: how many words of the vectors file are kept, the most frequent (first) ones.
+            Words seen in training are always kept. 0 keeps all
     """
 
     word_count: int = 100
@@ -47,13 +47,15 @@ class Vocabulary:
         words = (*self.trained, *self.fixed)
         object.__setattr__(self, "_rows", {word: row for row, word in enumerate(words, 2)})
         codes = np.array([ord(character) for character in self.characters], np.int64)
-        rows = np.full(codes.max(initial=0) + 2, UNKNOWN, np.int32)  # of codes; the last of others
+        rows = np.full(
+            codes.max(initial=0) + 2, UNKNOWN, np.int32
+        )  # by code point; the last row is for all other characters
         rows[codes] = range(2, 2 + len(codes))
         object.__setattr__(self, "_character_rows", rows)
 
     @property
     def no_answer(self) -> bool:
-        """Whether the reader learnt to say that a passage has no answer."""
+        """Whether the reader was trained to say that a passage has no answer."""
         return NO_ANSWER in self.trained
 
     def word_row(self, spelling: str) -> int:
@@ -65,7 +67,7 @@ class Vocabulary:
 
         Shape: result [spellings, max_characters] int32
         """
-        width = max(1, self.max_characters)  # "U0" would be as wide as the longest
+        width = max(1, self.max_characters)  # "U0" would be as wide as the longest word
         codes = np.array(spellings, f"U{width}").view(np.uint32).reshape(len(spellings), width)
         rows = self._character_rows[np.minimum(codes, len(self._character_rows) - 1)]
         lengths = np.array([len(spelling) for spelling in spellings], np.int64)
@@ -85,7 +87,7 @@ def build_vocabulary(
     Args:
         counts: how often training saw each spelling
         known: the words of the vectors file, most frequent first
-        no_answer: a row for the place before a passage that stands for no answer
+        no_answer: add a row for the token before a passage that means "no answer"
 
     Returns:
         the vocabulary, and for each of its fixed words the number of its row in the vectors file
@@ -110,17 +112,16 @@ def build_vocabulary(
 
 
 def _frequent(counts: Iterable[tuple[str, int]], threshold: int) -> tuple[str, ...]:
-    """Those seen more than `threshold` times, most frequent first."""
+    """The names seen more than `threshold` times, most frequent first."""
     return tuple(
         name for name, count in sorted(counts, key=lambda c: (-c[1], c[0])) if count > threshold
     )
 
 
-class Forms:
+class WordTable:
     """A growing table of distinct spellings, each with its word row and character rows.
 
-    A form is the number of a spelling here; form 0 is padding. One thread at a time may ask for
-    numbers.
+    A word type is the number of a spelling; type 0 is padding. `number` is not thread-safe.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -128,7 +129,7 @@ class Forms:
         self._numbers: dict[str, int] = {"": 0}
         self._rows = np.zeros(1024, np.int32)
         self._characters = np.zeros((1024, vocabulary.max_characters), np.int32)
-        # What every passage begins with: nothing, or the place that stands for no answer.
+        # What every passage starts with: nothing, or the token that means "no answer".
         self.before = self.number([NO_ANSWER] * vocabulary.no_answer)
 
     def __len__(self) -> int:
@@ -136,11 +137,11 @@ class Forms:
 
     @property
     def size(self) -> int:
-        """Bytes in memory, about."""
+        """Approximate size in memory, in bytes."""
         return len(self) * (_SPELLING + 4 * self.vocabulary.max_characters)
 
     def number(self, words: Sequence[str]) -> np.ndarray:
-        """The forms of `words`, int32 [words]; new spellings are added."""
+        """The word types of `words`, int32 [words]; new spellings are added."""
         found = list(map(self._numbers.get, words))
         if None in found:
             new = [word for word, number in zip(words, found, strict=True) if number is None]
@@ -148,13 +149,13 @@ class Forms:
             found = list(map(self._numbers.get, words))
         return np.array(found, np.int32)
 
-    def rows(self, forms: np.ndarray) -> np.ndarray:
-        """Word rows, int32 [forms]."""
-        return self._rows[forms]
+    def rows(self, types: np.ndarray) -> np.ndarray:
+        """Word rows, int32 [types]."""
+        return self._rows[types]
 
-    def characters(self, forms: np.ndarray) -> np.ndarray:
-        """Character rows, int32 [forms, max_characters], zeros after a word's end."""
-        return self._characters[forms]
+    def characters(self, types: np.ndarray) -> np.ndarray:
+        """Character rows, int32 [types, max_characters], zeros after a word's end."""
+        return self._characters[types]
 
     def _add(self, spellings: list[str]) -> None:
         first, end = len(self), len(self) + len(spellings)

@@ -14,7 +14,7 @@ FILE = "training.safetensors"
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     step: int = 0  # optimiser steps made
     epoch: int = 0

@@ -19,12 +19,14 @@ _PACKAGE = Path(str(files("fabir")))
 _INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
 
-# Keys that have another name now: what they were called is accepted, and said to be old.
+# Old names of keys, and their present names. Old names are accepted with a line that says so.
 RENAMED = {
     "training.questions_together": "training.questions_per_passage",
     "training.teacher_share": "training.distillation_weight",
+    "network.cross_start": "network.init",
 }
-# Configurations that had another name, or that there are no more.
+_RENAMED_VALUES = {"network.cross_start": {"alike": "matching"}}  # of old keys, their values now
+# Configurations that were renamed or removed.
 _OLD_ROWS = {
     "fabir-fast": "it is called crossconv",
     "fabir-modern": "it was removed, `crossconv` is the bundled reader's",
@@ -58,7 +60,7 @@ def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConf
         }
         _check_values(content)
         content = {name: _renamed(where, name, values) for name, values in content.items()}
-        overrides = [_renamed_argument(where, argument) for argument in overrides or []]
+        overrides = _renamed_arguments(where, overrides or [])
         parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
         for section, config in sections.items():
             parser.add_class_arguments(config, section)
@@ -75,6 +77,14 @@ def new_name(key: str) -> str:
         if key == old or key.endswith(f".{old}"):
             return key.removesuffix(old) + new
     return key
+
+
+def new_value(key: str, value: Any) -> Any:
+    """The value that `new_name(key)` has now for what `value` was under the name `key`."""
+    for old, values in _RENAMED_VALUES.items():
+        if isinstance(value, str) and (key == old or key.endswith(f".{old}")):
+            return values.get(value, value)
+    return value
 
 
 @cache
@@ -170,7 +180,7 @@ def _section(path: Path, name: str, content: Any) -> dict[str, Any]:
 
 
 def _check_values(content: dict[str, Any]) -> None:
-    """What the parser lets through, or refuses in its own words."""
+    """Check values that the parser accepts, or refuses with an unclear message."""
     for section, values in content.items():
         if not isinstance(values, dict):
             raise ValueError(f"`{section}` is not a section of keys and values")
@@ -188,17 +198,23 @@ def _renamed(where: str, section: str, values: dict[str, Any]) -> dict[str, Any]
             if new in values:
                 raise ValueError(f"{section}.{old} is called {section}.{new}, which is there too")
             _note_once(f"{where}: {section}.{old} is called {section}.{new}")
-        renamed[new] = value
+        renamed[new] = new_value(f"{section}.{old}", value)
     return renamed
 
 
-def _renamed_argument(where: str, argument: str) -> str:
-    """An argument of the command line by the name that its key has now."""
-    old, equals, value = argument.partition("=")
-    new = f"--{new_name(old.removeprefix('--'))}" if old.startswith("--") else old
-    if new != old:
-        _note_once(f"{where}: {old} is called {new}")
-    return f"{new}{equals}{value}"
+def _renamed_arguments(where: str, arguments: list[str]) -> list[str]:
+    """Arguments of the command line by the names that their keys and values have now."""
+    renamed, key = [], ""  # the key whose value is the next argument
+    for argument in arguments:
+        if not argument.startswith("--"):
+            renamed.append(new_value(key, argument))
+            continue
+        key, equals, value = argument.removeprefix("--").partition("=")
+        new = new_name(key)
+        if new != key:
+            _note_once(f"{where}: --{key} is called --{new}")
+        renamed.append(f"--{new}{equals}{new_value(key, value)}")
+    return renamed
 
 
 _note_once = cache(note)  # a study reads the configuration of each row several times

@@ -1,7 +1,7 @@
-"""Knowledge distillation (Hinton et al. 2015): what a teacher makes of the training questions.
+"""Knowledge distillation (Hinton et al. 2015): a teacher's probabilities for training questions.
 
-The student's targets are mixed with the teacher's probabilities, which also say how good every
-other place is.
+The student's targets are mixed with the teacher's probabilities. These tell how good each other
+place is too.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from fabir.runtime.base import Model, logits
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.settings import TrainingConfig
 
-_TOKENS = 32 * 150  # of the passages in a batch, about
+_TOKENS = 32 * 150  # tokens of the passages in a batch, approximately
 
 
 def with_teacher_probabilities(
@@ -28,12 +28,12 @@ def with_teacher_probabilities(
         InputError: one of the two readers may say that there is no answer, the other not.
     """
     own = usable_examples(features, teacher.vocabulary, config, examples.file_of)
-    if len(own.forms.before) != len(examples.forms.before):
+    if len(own.table.before) != len(examples.table.before):
         raise InputError(
             "teacher and student must both be able to say that there is no answer, or neither: "
             "train them on the same kind of data"
         )
-    lengths = own.passages.lengths[own.passage_of] + len(own.forms.before)
+    lengths = own.passages.lengths[own.passage_of] + len(own.table.before)
     rows = own.rows[np.lexsort((own.passage_of[own.rows], lengths[own.rows]))]
     offsets = np.zeros(len(lengths) + 1, np.int64)
     used = np.zeros(len(lengths), np.int64)

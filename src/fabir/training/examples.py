@@ -1,4 +1,4 @@
-"""The questions a run learns from, and the batches they come in. No network, no optimiser."""
+"""The training questions of a run, and their batches. No network, no optimiser."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from fabir.data.batches import Batch, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
-from fabir.text.vocabulary import Forms, Vocabulary
+from fabir.text.vocabulary import Vocabulary, WordTable
 from fabir.training.settings import TrainingConfig
 
 
@@ -17,9 +17,9 @@ from fabir.training.settings import TrainingConfig
 class Examples:
     """Questions that training uses.
 
-    forms: the table that passages and questions are numbered by
-    passages: forms of the distinct passages
-    questions: forms of all questions, also those not used
+    table: the word types that passages and questions are numbered by
+    passages: word types of the distinct passages
+    questions: word types of all questions, also those not used
     rows: [examples] numbers of the questions used
     passage_of: [questions] the passage of each question
     spans: the aligned answers of each question, the first of which is learnt
@@ -27,7 +27,7 @@ class Examples:
     teacher_probabilities: of each question [places, 2] a teacher's, of start and end
     """
 
-    forms: Forms
+    table: WordTable
     passages: Ragged
     questions: Ragged
     rows: np.ndarray
@@ -58,7 +58,7 @@ class Examples:
         shares = (round(len(first) * share / mix[0]) for share in mix[1:])
         drawn = [first]
         for rows, share in zip(others, shares, strict=True):
-            while len(rows) and share > 0:  # again from the beginning if there are not as many
+            while len(rows) and share > 0:  # a file with fewer questions is repeated
                 drawn.append(generator.permutation(rows)[:share])
                 share -= len(drawn[-1])
         return np.concatenate(drawn)
@@ -70,19 +70,19 @@ class Examples:
     def batch(self, rows: np.ndarray) -> tuple[Batch[np.ndarray], Tensor]:
         """Some questions as a batch, and [batch, 2] first and last words of their answers."""
         distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
-        # Empty passages round their number up, so that few shapes occur; if that is as many as
-        # there are questions, each has its own.
+        # Empty passages round the number of passages up, so that few shapes occur. At most each
+        # question has a passage of its own.
         number = round_up(len(distinct), max(1, len(rows) // 8))
         if number >= len(rows):
             number, passage_of, distinct = len(rows), np.arange(len(rows)), self.passage_of[rows]
         passages = [self.passages[passage] for passage in distinct]
         passages += [np.empty(0, np.int32)] * (number - len(passages))
         questions = [self.questions[row] for row in rows]
-        # Without an answer both ends are the place before the passage.
-        first = len(self.forms.before)
+        # Start and end of "no answer" are the place before the passage.
+        first = len(self.table.before)
         none = np.full(2, -first)
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
-        batch = collate(self.forms, passages, questions, passage_of)
+        batch = collate(self.table, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
 
     def teacher_batch(self, rows: np.ndarray, length: int) -> Tensor | None:
@@ -112,13 +112,13 @@ def usable_examples(
     config: TrainingConfig,
     file_of: np.ndarray | None = None,
 ) -> Examples:
-    """The questions with an aligned answer, or if the reader knows such, with none at all, whose
-    texts are not too long.
+    """The questions with an aligned answer whose texts are not too long. A reader that may say that
+    there is no answer uses unanswerable questions too.
 
     `file_of` numbers the file of each question; one file if not given.
 
     Raises:
-        InputError: there is none, or there are not as many files as shares of a mix.
+        InputError: no question is usable, or the mix has not one share for each file.
     """
     if file_of is None:
         file_of = np.zeros(len(features.questions), np.int32)
@@ -127,7 +127,7 @@ def usable_examples(
         raise InputError(
             f"training.mix has {len(config.mix)} shares for {files} training files: give one each"
         )
-    forms, passages, questions = renumber(features, vocabulary)
+    table, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
     unanswerable = (features.spans.lengths == 0) & (features.unaligned == 0)
@@ -138,4 +138,4 @@ def usable_examples(
             f"{config.max_passage} words"
         )
     rows = np.flatnonzero(usable)
-    return Examples(forms, passages, questions, rows, features.passage_of, features.spans, file_of)
+    return Examples(table, passages, questions, rows, features.passage_of, features.spans, file_of)

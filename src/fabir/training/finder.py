@@ -18,8 +18,8 @@ from fabir.training.loop import Trainer
 from fabir.training.run import prepare
 from fabir.training.settings import RunConfig
 
-_MEMORY = 0.95  # of the smoothed loss
-_BLOWN_UP = 4.0  # times the lowest smoothed loss, from which on larger rates tell nothing
+_MEMORY = 0.95  # decay of the exponential moving average of the loss
+_BLOWN_UP = 4.0  # times the lowest smoothed loss: the sweep stops there
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Sweep:
 
     @property
     def suggestion(self) -> float:
-        """A tenth of `lowest`: there the loss falls fast and is far from growing again."""
+        """A tenth of `lowest`: there the loss falls fast and is far from diverging."""
         return self.lowest / 10
 
 
@@ -46,8 +46,8 @@ def find_learning_rate(
 ) -> Sweep:
     """Train `steps` batches at rates that grow exponentially from `lowest` to `highest`.
 
-    Stops early when the loss has blown up. Weights, optimisers, averages, progress and random
-    numbers are afterwards what they were before.
+    Stops early when the loss diverges. Weights, optimisers, averages, progress and random
+    numbers are restored afterwards.
 
     Raises:
         InputError: rates that do not rise from above 0, fewer than 2 steps, or a loss that is no

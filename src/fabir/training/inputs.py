@@ -1,4 +1,4 @@
-"""The files that a run reads. Its settings are elsewhere, and so is what is made of the files."""
+"""The files that a run reads. Its settings are in `fabir.training.settings`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,8 @@ class RunFiles:
         vectors: word vectors of a new reader
         start: the folder of a reader to go on from, instead of vectors
         teacher: a reader to learn from beside the answers
-        on_bad_answer: an answer that is not what the passage has at its offset in a training
-            file is an error, skipped or repaired
+        on_bad_answer: what happens to an answer of a training file that is not found at its
+            offset: "error", "skip" or "repair"
     """
 
     train: tuple[Path, ...]

@@ -1,4 +1,4 @@
-"""One training run on all cores: a process for each, or as many as a launcher has started."""
+"""Runs one training on all cores: one process each, or the processes of a launcher."""
 
 import gc
 import multiprocessing
@@ -22,12 +22,12 @@ from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 from fabir.training.settings import TrainingConfig
 
-_LEAST = 16  # questions of a batch that keep one process busy
+_LEAST = 16  # questions of a batch for each process, at least
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a `Trainer` is made of."""
+    """The arguments of a `Trainer`."""
 
     reader: TorchModel
     config: TrainingConfig
@@ -38,7 +38,7 @@ class Job:
     resume: bool
 
     def run(self) -> None:
-        """Train in this process, as one of several if a launcher says so."""
+        """Train in this process, which may be one of several of a launcher."""
         Trainer(
             self.reader,
             self.config,
@@ -51,10 +51,11 @@ class Job:
 
 
 def best_processes(config: TrainingConfig) -> int:
-    """How many processes train fastest here.
+    """The number of processes that trains fastest here.
 
-    On a CPU one thread a process beats several threads in one, which wait for each other at every
-    operation. A launcher (accelerate, torchrun) has decided already; a GPU needs one process.
+    On a CPU several processes with one thread each are faster than one process with several
+    threads, which wait for each other at every operation. A launcher (accelerate, torchrun) has
+    decided already. A GPU needs one process.
     """
     if "RANK" in os.environ or torch.cuda.is_available():
         return 1
@@ -62,12 +63,13 @@ def best_processes(config: TrainingConfig) -> int:
 
 
 def launch(job: Job, processes: int) -> None:
-    """Run a job in `processes` processes on this machine; 1 is this one.
+    """Run a job in `processes` processes on this machine; 1 means this process.
 
-    Several have the job for themselves: its memory here is freed, if nobody else holds it.
+    Several processes get copies of the job. The job's memory in this process is freed, if the
+    caller holds no reference to it.
 
     Raises:
-        InputError: fewer than one, or what a process finds wrong.
+        InputError: fewer than one process, or an InputError of one of them.
     """
     if processes < 1:
         raise InputError(f"training needs at least 1 process, not {processes}")
@@ -79,7 +81,9 @@ def launch(job: Job, processes: int) -> None:
         port = free.getsockname()[1]
     threads = max(1, torch.get_num_threads() // processes)
     surroundings = {
-        "OMP_NUM_THREADS": str(threads),  # or accelerate chooses, and says so in every process
+        "OMP_NUM_THREADS": str(
+            threads
+        ),  # otherwise accelerate sets it, and says so in every process
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
         "WORLD_SIZE": str(processes),
@@ -88,8 +92,8 @@ def launch(job: Job, processes: int) -> None:
     }
     for name, value in TRAINING.items():  # read when a process begins, so set before
         os.environ.setdefault(name, value)
-    # In a file, since tensors as arguments would be one memory for all processes, and bytes would
-    # stay in every one of them.
+    # The job goes through a file. Tensors as arguments would share memory between processes, and
+    # bytes as arguments would stay in memory.
     with NamedTemporaryFile() as packed, NamedTemporaryFile() as complaint:
         pickle.dump(job, packed)
         packed.flush()
@@ -109,9 +113,9 @@ def launch(job: Job, processes: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Let this process end when the one that started it does, however that ended.
+    """Let this process end when its parent ends, for whatever reason.
 
-    torch only sends an interrupt, to which a run started in the background is deaf.
+    torch only sends an interrupt, which a run in the background ignores.
     """
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -131,7 +135,7 @@ def _work(
     torch.set_num_threads(threads)
     with open(packed, "rb") as file:
         job = pickle.load(file)
-    gc.freeze()  # or every collection walks through all texts: 4 % of the time
+    gc.freeze()  # otherwise every garbage collection visits all texts, which takes 4 % of the time
     status = 0
     try:
         job.run()
@@ -140,8 +144,8 @@ def _work(
     except InputError as error:
         Path(complaint).write_text(str(error), encoding="utf-8")
         status = 2
-    # Not `sys.exit`: an interpreter that takes itself down crashes now and then, since a thread of
-    # gloo may still let go of a tensor, for which it asks the interpreter.
+    # Not `sys.exit`: a thread of gloo may still free a tensor, which needs the interpreter. An
+    # interpreter that is shutting down then crashes now and then.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

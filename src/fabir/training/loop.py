@@ -34,8 +34,8 @@ class Trainer:
     `training.safetensors` (the last state) and `metrics.jsonl`.
 
     Attributes:
-        loss_lines: lines that the loss of a run has among its metrics, evaluations apart
-        map_cells: of the attention maps of one head that are in memory at a time
+        loss_lines: lines of metrics with the loss of a run, besides those of evaluations
+        map_cells: cells of one head's attention maps that are in memory at once
     """
 
     loss_lines = 200
@@ -71,10 +71,10 @@ class Trainer:
         self.average = {n: p.detach().clone() for n, p in named.items()} if config.average else {}
         if resume:
             self._resume(settings)
-        # The optimisers stay as they are: every process makes the same step from the same gradient.
+        # Optimisers are not wrapped: every process makes the same step from the same gradient.
         self.network = self.accelerator.prepare_model(reader.network)
         if isinstance(self.network, DistributedDataParallel):
-            # The only buffers are fixed word vectors: sent once, they stay the same everywhere.
+            # The only buffers are fixed word vectors. They are sent once and never change.
             self.network.broadcast_buffers = False
 
     def run(self) -> Progress:
@@ -100,7 +100,7 @@ class Trainer:
         return self.progress
 
     def _prepare_folder(self) -> None:
-        """From its first moment on the folder is a reader, and a run that can be resumed."""
+        """Prepare the folder: from now on it is a reader and a resumable run."""
         if not self.progress.step:
             self.reader.save(self.output)
             self._save()
@@ -132,7 +132,7 @@ class Trainer:
     def _step(self, rows: np.ndarray, rate: float) -> float:
         """One optimiser step; the loss is the mean over the whole batch, on all processes.
 
-        Random numbers start anew from seed and step, so a resumed run needs no state of them.
+        Each step seeds the random numbers anew, so that a resumed run needs no state of them.
         """
         config, progress = self.config, self.progress
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
@@ -142,7 +142,7 @@ class Trainer:
                 group["lr"] = rate
         self.network.train()
         enable_dropout(self.network, progress.step >= config.dropout_after * self.per_epoch)
-        # A process without a share of a small batch reads another's, which counts for nothing.
+        # A process without a share of a small batch reads another's, with weight zero.
         # Neighbours stay together, since they may share a passage.
         share = np.array_split(rows, world)[rank] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
@@ -154,7 +154,7 @@ class Trainer:
             optimiser.zero_grad()
         if self.average:
             parameters = dict(self.reader.network.named_parameters())
-            # A young average would remember the random weights it began with.
+            # Early on the moving average forgets faster, so that no random weights remain in it.
             kept = min(config.average, (1 + progress.step) / (10 + progress.step))
             torch._foreach_lerp_(  # pyright: ignore[reportPrivateImportUsage]
                 list(self.average.values()),
@@ -166,8 +166,8 @@ class Trainer:
     def _backward(self, rows: np.ndarray, scale: float) -> Tensor:
         """Add the gradient of `scale` times the loss of `rows`; returns that product.
 
-        Attention maps grow with the square of a passage's length: long ones go in parts, so that
-        memory does not follow the longest.
+        Attention maps grow with the square of a passage's length. A batch of long passages is split
+        into parts (gradient accumulation), so that its memory is bounded.
         """
         longest = self.examples.longest(rows)
         number = -(-len(rows) * longest**2 // self.map_cells)
@@ -215,7 +215,7 @@ class Trainer:
         self._save()
 
     def _log(self, **scores: float) -> None:
-        """A line of metrics: the mean loss since the last one, and scores if they were measured."""
+        """Write a line of metrics: the mean loss since the last line, and any scores."""
         progress = self.progress
         loss = progress.losses / (progress.step - progress.logged)
         progress.losses, progress.logged = 0.0, progress.step
@@ -230,12 +230,12 @@ class Trainer:
             )
 
     def scores(self) -> dict[str, float | int]:
-        """What the reader scores on the dev set with the weights that it has."""
+        """Scores on the dev set with the present weights."""
         return dev_scores(self.reader, self.dev, self.accelerator)
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
-        """The reader with the averaged weights in place of the last ones."""
+        """Within it the reader has the exponential moving average of its weights."""
         parameters = dict(self.reader.network.named_parameters())
         last = {name: parameters[name].detach().clone() for name in self.average}
         with torch.no_grad():

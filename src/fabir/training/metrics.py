@@ -1,5 +1,5 @@
 """`metrics.jsonl` in a run's folder: a line for each evaluation, and some between with the loss.
-What is measured is not decided here."""
+The training loop decides what is measured."""
 
 import json
 import statistics
@@ -39,14 +39,14 @@ def _evaluations(folder: Path) -> list[dict[str, float]]:
 
 
 def best_scores(folder: Path) -> dict[str, float]:
-    """What the evaluation with the highest F1 measured: that of the weights in the folder."""
+    """The scores of the evaluation with the highest F1, whose weights are in the folder."""
     best = max(_evaluations(folder), key=lambda line: line["f1"])
     return {name: value for name, value in best.items() if name not in _COURSE}
 
 
 def median_rate(folder: Path) -> float:
-    """Steps a second: the median over the lines of the run, so that what else the machine did for a
-    while, or a pause, does not count."""
+    """Steps per second: the median over the lines of the run, so that pauses and other load on the
+    machine do not count."""
     places = [(0, 0.0), *((line["step"], line["seconds"]) for line in _lines(folder))]
     return statistics.median(
         (step - last) / (seconds - before)

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 _FACTORS = 3.4445, -4.7750, 2.0315  # of x, x³ and x⁵ (Jordan et al. 2024)
 _ITERATIONS = 5
 _MOMENTUM = 0.95
-_OF_ADAMS = 0.2  # of the rate, what a weight moves on average with AdamW (Liu et al. 2025)
+_OF_ADAMS = 0.2  # the root mean square of AdamW's updates, as a share of the rate (Liu et al. 2025)
 
 
 class Muon(Optimizer):
@@ -30,7 +30,7 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Change all matrices that have a gradient."""
+        """Update all matrices that have a gradient."""
         for group in self.param_groups:
             alike: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
             for matrix in group["params"]:
@@ -44,7 +44,7 @@ class Muon(Optimizer):
                     matrix.add_(change, alpha=-rate)
 
     def _nesterov(self, matrix: nn.Parameter) -> Tensor:
-        """The gradient and the momentum, which is moved towards it first."""
+        """Update the momentum; returns the Nesterov direction, made of gradient and momentum."""
         gradient, state = matrix.grad, self.state[matrix]
         assert gradient is not None
         if "momentum_buffer" not in state:

@@ -1,4 +1,4 @@
-"""What a run says beside its progress and its results."""
+"""Messages of a run besides its progress and its results."""
 
 import os
 import sys

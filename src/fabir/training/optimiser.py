@@ -1,4 +1,4 @@
-"""Who changes which weights: AdamW, or Muon for the matrices; and their state, by name."""
+"""Optimisers: AdamW, or Muon for matrices and AdamW for the rest; and their state, by name."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from fabir.training.settings import TrainingConfig
 
 
 def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
-    """One optimiser for all parameters, or Muon and one for those that are not its.
+    """AdamW for all parameters, or Muon for matrices and AdamW for the others.
 
     Muon is for what maps features to features, those of a recurrent network's gates too: not for
     tables of words or characters, biases, norms and filters over words. Its steps have the size of

@@ -47,7 +47,7 @@ def train(
         raise InputError(f"{output} holds a training run: add --resume to go on, or name another")
     if processes is None:
         processes = best_processes(config.training)
-    # No name for the job here, so that `launch` can free it.
+    # The job has no name here, so that `launch` can free it.
     launch(_job(config, files, output, resume), processes)
     return load_checkpoint(output)[0].best_f1
 
@@ -71,14 +71,14 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
 
 
 def _digest(folder: Path) -> str:
-    """Of what a reader's answers depend on most."""
+    """SHA-256 of a reader's weights."""
     names = NETWORK, WEIGHTS
     path = next(folder / name for name in names if (folder / name).exists())
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class Prepared(NamedTuple):
-    """A new or continued reader, what it learns from, and a digest of both."""
+    """A new or continued reader, its training data, and a digest of both."""
 
     reader: TorchModel
     examples: Examples
@@ -87,7 +87,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(config: RunConfig, files: RunFiles) -> Prepared:
-    """All that a run begins with but its dev set and its teacher.
+    """Everything that a run starts with, except its dev set and its teacher.
 
     Raises:
         InputError: files that cannot be read, or a reader to go on from that has another network.
@@ -159,7 +159,7 @@ def _continued(config: RunConfig, start: Path) -> TorchModel:
 
 
 def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
-    """A digest of what a checkpoint depends on; the schedule may change when a run resumes."""
+    """A digest of the settings and data of a checkpoint; a resumed run may change its schedule."""
     words = (reader.vocabulary.trained, reader.vocabulary.fixed, reader.vocabulary.characters)
     optimiser = config.training.optimiser
     decides = config.reader, asdict(config.network), optimiser, words
@@ -171,7 +171,7 @@ def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
 
 
 def _report(data: Dataset, features: Features) -> None:
-    """Say what could not be used."""
+    """Say which answers and questions cannot be used."""
     for line in data.bad_answers:
         note(f"bad answer: {line}")
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())

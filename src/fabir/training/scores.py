@@ -1,4 +1,4 @@
-"""What a reader scores on the dev set while it is trained. When that is asked is the loop's."""
+"""Scores of a reader on the dev set during training."""
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -13,7 +13,7 @@ from fabir.runtime.torch_model import TorchModel
 def dev_scores(model: TorchModel, dev: Dataset, accelerator: Accelerator) -> dict[str, float | int]:
     """F1 and EM on `dev`, in percent; every process answers its share.
 
-    A reader that may say that there is no answer gets the threshold with the highest F1.
+    If the reader may say that there is no answer, its threshold is set to that with the highest F1.
     """
     questions = list(dev.questions)
     rank, world = accelerator.process_index, accelerator.num_processes
@@ -28,7 +28,7 @@ def dev_scores(model: TorchModel, dev: Dataset, accelerator: Accelerator) -> dic
         return evaluate(dev, texts)
     chances = no_answer_probabilities(found)
     threshold = evaluate(dev, texts, chances)["best_f1_thresh"]
-    # Halfway to the next probability, so that rounding moves no question across.
+    # Halfway to the next probability, so that rounding changes no answer.
     above = min((chance for chance in chances.values() if chance > threshold), default=1.0)
     model.no_answer_threshold = (threshold + above) / 2
     return evaluate(dev, texts, chances, model.no_answer_threshold)
