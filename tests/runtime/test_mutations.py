@@ -32,7 +32,7 @@ SECONDS = 5.0  # of a processor, at most
 JSON = "config.json", "vocabulary.json"
 FILES = {
     "torch": (*JSON, "words.safetensors", "network.safetensors"),
-    "exported": (*JSON, "words.safetensors", "forms.onnx", "network.onnx", "further.onnx"),
+    "exported": (*JSON, "words.safetensors", "words.onnx", "encode.onnx", "answer.onnx"),
 }
 Mutate = Callable[[Path, Path], None]  # of a folder; and one of another model
 

@@ -11,6 +11,7 @@ import yaml
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
+from fabir.readers.crossconv import CrossConvConfig
 from fabir.readers.fabir import Fabir, FabirConfig
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.config_files import SHIPPED, load_config
@@ -308,3 +309,26 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_a_mistake_on_the_command_line(tmp_path: Path, arguments: list[str], named: str) -> None:
     assert named in complaint(write(tmp_path, "reader: fabir\n"), arguments)
+
+
+def test_fabir_made_for_speed_is_read_as_crossconv(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = {
+        "character_filters": 46, "model_dim": 80, "heads": 1, "layers": 2, "feed_forward": 160,
+        "word_match": True, "cross_capped": True, "cross_start": "alike", "separate_layers": 1,
+        "local_width": 7, "convolved_layers": 2, "convolved_width": 9, "norm": "before",
+    }  # fmt: skip
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"reader": "fabir", "network": old}))
+    run = load_config(path)
+    assert run.reader == "crossconv"
+    dropouts = {"input": 0.1, "sublayer": 0.1, "attention": 0.1, "selector": 0.2}  # FABIR's
+    assert run.network == CrossConvConfig(
+        layers=2, encoder_width=7, width=9, selector_width=9, dropout_characters=0.25,
+        **{f"dropout_{place}": rate for place, rate in dropouts.items()},
+    )  # fmt: skip
+    assert "mine.yaml: reader fabir with " in capsys.readouterr().err
+    path.write_text(yaml.safe_dump({"reader": "fabir", "network": {"word_match": True}}))
+    with pytest.raises(InputError, match="this version has no FABIR with these options"):
+        load_config(path)

@@ -71,6 +71,29 @@ _WEIGHTS = [  # of a CrossConv, replaced in this order
 ]
 
 
+# All fields of FABIR in that format, by their defaults.
+_DEFAULTS = (_CROSSCONV | _FABIR) | {
+    "character_dim": 8,
+    "character_filters": 100,
+    "character_width": 5,
+    "highway_layers": 2,
+    "model_dim": 100,
+    "heads": 4,
+    "feed_forward": 200,
+    "layers": 3,
+    "convolved_width": 15,
+    "attention_width": 5,
+    "selector_hidden": 32,
+    "selector_width": 9,
+    "dropout_input": 0.1,
+    "dropout_sublayer": 0.1,
+    "dropout_attention": 0.1,
+    "dropout_selector": 0.2,
+    "dropout_characters": 0.25,
+}
+OLD_FIELDS = frozenset(_FABIR) | {"convolved_width"}  # of reader fabir in that format alone
+
+
 def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The architecture and its configuration under their present names.
 
@@ -86,14 +109,15 @@ def renamed_network(reader: str, network: dict[str, Any]) -> tuple[str, dict[str
     if all(network.get(name, value) == value for name, value in _FABIR.items()):
         left_out = _FABIR.keys() | _IGNORED
         return "fabir", {name: value for name, value in network.items() if name not in left_out}
-    attends = network.get("layers", 3) - network.get("convolved_layers", 0)
-    if attends or any(network.get(name) != value for name, value in _CROSSCONV.items()):
+    filled = _DEFAULTS | network
+    attends = filled["layers"] - filled["convolved_layers"]
+    if attends or any(filled[name] != value for name, value in _CROSSCONV.items()):
         raise InputError(
             "this version has no FABIR with these options: train it again as fabir or crossconv"
         )
     left_out = _CROSSCONV.keys() | {"convolved_layers", "cross_start"}
     return "crossconv", {
-        _SIZES.get(name, name): value for name, value in network.items() if name not in left_out
+        _SIZES.get(name, name): value for name, value in filled.items() if name not in left_out
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from fabir.errors import InputError
 from fabir.readers import registered
+from fabir.runtime.renamed import OLD_FIELDS, renamed_network
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.notes import note
 from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
@@ -49,6 +50,10 @@ def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConf
     reader = content.pop("reader", None)
     if not isinstance(reader, str):
         raise InputError(f"{where}: `reader` is missing: name a registered reader, such as fabir")
+    network = content.get("network")
+    if reader == "fabir" and isinstance(network, dict) and network.keys() & OLD_FIELDS:
+        reader, content["network"] = renamed_network(reader, network)
+        note(f"{where}: reader fabir with {min(network.keys() & OLD_FIELDS)} is now {reader}")
     # An empty section is one of defaults.
     content = {key: {} if value is None else value for key, value in content.items()}
     try:
