@@ -23,7 +23,7 @@ PUBLISHED = Path(__file__).parents[2] / "dev" / "results" / "breakdown"
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw plots fast."""
-    monkeypatch.setattr(plots, "_DOTS", 30)
+    monkeypatch.setattr(plots, "_DPI", 30)
 
 
 def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_published_tables_can_be_gone_on_with(
     files = run_files(*(Path(known["data"][name]) for name in ("train", "dev", "vectors")))
     asked = published_study(results), known["budget"]["name"], files, tmp_path, list(known["rows"])
     if "cross_start" in json.dumps(known["rows"].get("fabir", "")):
-        with pytest.raises(InputError, match=r"network.cross_start alike for fabir, and now"):
+        with pytest.raises(InputError, match=r"network.init matching for fabir, and now"):
             reproduce(*asked)
         page = report(published_study(results), tmp_path)
     else:

@@ -63,6 +63,7 @@ class _Graph:
         except Exception as error:  # ONNX Runtime's own errors have no common class
             reason = " ".join(str(error).split())
             raise InputError(f"cannot read {path}: {reason}") from error
+        self._path = path
         self._inputs = [each.name for each in self._session.get_inputs()]
         self._outputs = list(outputs)
         given = {each.name for each in self._session.get_outputs()}
@@ -72,7 +73,14 @@ class _Graph:
     def __call__(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
         """Run the graph on the arrays that are its inputs; other arrays are ignored."""
         inputs = {name: arrays[name] for name in self._inputs}
-        return [np.asarray(array) for array in self._session.run(self._outputs, inputs)]
+        try:
+            found = self._session.run(self._outputs, inputs)
+        except Exception as error:  # ONNX Runtime's own errors have no common class
+            reason = " ".join(str(error).split())[:300]
+            raise InputError(
+                f"{self._path} does not fit the model's other files: {reason}"
+            ) from error
+        return [np.asarray(array) for array in found]
 
 
 @dataclass
