@@ -24,7 +24,7 @@ def test_two_processes_learn_what_one_learns(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # with it accelerate is silent
-    config = run_config(NO_DROPOUT, average=0.9, seed=1)  # no two spans nearly tie  # no two spans nearly tie
+    config = run_config(NO_DROPOUT, average=0.9, seed=1)  # no spans nearly tie
     for processes in (1, 2):
         train_tiny(files, tmp_path / str(processes), config, processes=processes)
     one, two = (evaluations(tmp_path / str(processes)) for processes in (1, 2))
