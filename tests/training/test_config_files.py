@@ -323,11 +323,17 @@ def test_fabir_made_for_speed_is_read_as_crossconv(
     path.write_text(yaml.safe_dump({"reader": "fabir", "network": old}))
     run = load_config(path)
     assert run.reader == "crossconv"
-    dropouts = {"input": 0.1, "sublayer": 0.1, "attention": 0.1, "selector": 0.2}  # FABIR's
     assert run.network == CrossConvConfig(
-        layers=2, encoder_width=7, width=9, selector_width=9, dropout_characters=0.25,
-        **{f"dropout_{place}": rate for place, rate in dropouts.items()},
-    )  # fmt: skip
+        layers=2,
+        encoder_width=7,
+        width=9,
+        selector_width=9,
+        dropout_input=0.1,  # what the file does not say is FABIR's
+        dropout_sublayer=0.1,
+        dropout_attention=0.1,
+        dropout_selector=0.2,
+        dropout_characters=0.25,
+    )
     assert "mine.yaml: reader fabir with " in capsys.readouterr().err
     path.write_text(yaml.safe_dump({"reader": "fabir", "network": {"word_match": True}}))
     with pytest.raises(InputError, match="this version has no FABIR with these options"):
