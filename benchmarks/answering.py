@@ -99,8 +99,9 @@ def load_predictor(folder: Path | None) -> Contestant:
 
 def contestant(predictor: Predictor) -> Contestant:
     def many(pairs: Pairs) -> list[list[Answer]]:
-        predictor.forget()  # the passages of the last round are in the cache
-        return list(predictor.answer_all(pairs))
+        # A new cache of passages: those of the last round are known. The model keeps its vectors of
+        # words, as in a service that runs for a while.
+        return list(Predictor(predictor.model).answer_all(pairs))
 
     return Contestant(many, predictor.answer)
 

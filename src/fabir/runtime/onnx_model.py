@@ -104,7 +104,7 @@ class OnnxModel:
     digests: dict[str, str] = field(default_factory=dict, repr=False)
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
     steps = Steps(passage=8, question=4, types=1, characters=1)
-    batch_words = 3072  # attention maps fit in the processor's cache
+    batch_words = 4096  # attention maps fit in the processor's cache
     files = ONNX
 
     @classmethod
