@@ -335,6 +335,21 @@ def test_fabir_made_for_speed_is_read_as_crossconv(
         dropout_characters=0.25,
     )
     assert "mine.yaml: reader fabir with " in capsys.readouterr().err
-    path.write_text(yaml.safe_dump({"reader": "fabir", "network": {"word_match": True}}))
-    with pytest.raises(InputError, match="this version has no FABIR with these options"):
-        load_config(path)
+
+
+def test_fabir_is_read_without_the_options_that_it_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+
+    def read(**network: Any) -> RunConfig:
+        path.write_text(yaml.safe_dump({"reader": "fabir", "network": network}))
+        return load_config(path)
+
+    run = read(norm="after", heads=2, cross_start="random")
+    assert (run.reader, run.network) == ("fabir", FabirConfig(heads=2))
+    assert "fabir with cross_start, norm no longer needs them" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"mine.yaml: this version has no FABIR with these"):
+        read(word_match=True)
+    with pytest.raises(InputError, match=r"mine.yaml: reader fabir starts as its thesis says"):
+        read(cross_start="alike")

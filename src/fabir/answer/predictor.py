@@ -130,7 +130,10 @@ class Predictor:
             yield merge(passage, results, top_k)
 
     def forget(self) -> None:
-        """Empty all caches. Later scores may differ in their last digits only."""
+        """Empty all caches. Later scores may differ in their last digits only.
+
+        Call it after a change of the weights of `model`: passages are cached as it encoded them.
+        """
         self._batched.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:

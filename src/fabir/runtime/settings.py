@@ -16,9 +16,6 @@ SETTINGS = "config.json"
 FORMAT = 2
 _OLD = 1  # without checksums
 _MOST_BYTES = 1 << 20  # of config.json
-_LARGEST = 1 << 16  # integer in a network's config
-_DEEPEST = 128  # largest integer that repeats a part of a network
-_REPEATING = "layers", "convolutions", "blocks"  # the ends of these fields' names
 
 
 @dataclass(frozen=True)
@@ -156,8 +153,6 @@ def _settings(path: Path, content: Any) -> Settings:
         raise InputError(f"{path}: `reader` is the name of one, not {_shown(reader)}")
     if not isinstance(network, dict):
         raise InputError(f"{path}: `network` is an object, not {_shown(network)}")
-    for name, value in network.items():
-        _check_size(path, name, value)
     threshold = _number(path, "no_answer_threshold", content.get("no_answer_threshold", 1.0))
     if not 0 <= threshold <= 1:
         raise InputError(f"{path}: `no_answer_threshold` is from 0 to 1, not {threshold}")
@@ -175,14 +170,6 @@ def _calibration(path: Path, content: dict[str, Any]) -> Calibration:
     return Calibration(
         **{name: _number(path, f"calibration.{name}", value) for name, value in found.items()}
     )
-
-
-def _check_size(path: Path, name: str, value: Any) -> None:
-    """Bound a network's size before it is built."""
-    for each in value if isinstance(value, list) else [value]:
-        most = _DEEPEST if name.endswith(_REPEATING) else _LARGEST
-        if isinstance(each, int) and abs(each) > most:
-            raise InputError(f"{path}: `network.{name}` is at most {most}, not {_shown(each)}")
 
 
 def _number(path: Path, name: str, value: Any) -> float:

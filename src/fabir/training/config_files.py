@@ -50,10 +50,8 @@ def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConf
     reader = content.pop("reader", None)
     if not isinstance(reader, str):
         raise InputError(f"{where}: `reader` is missing: name a registered reader, such as fabir")
-    network = content.get("network")
-    if reader == "fabir" and isinstance(network, dict) and network.keys() & OLD_FIELDS:
-        reader, content["network"] = renamed_network(reader, network)
-        note(f"{where}: reader fabir with {min(network.keys() & OLD_FIELDS)} is now {reader}")
+    if isinstance(network := content.get("network"), dict):
+        reader, content["network"] = _present_network(where, reader, network)
     # An empty section is one of defaults.
     content = {key: {} if value is None else value for key, value in content.items()}
     try:
@@ -74,6 +72,24 @@ def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConf
     except (ArgumentError, ValueError, TypeError) as error:
         raise InputError(f"{where}: {' '.join(str(error).split())}") from error
     return RunConfig(reader, **built)
+
+
+def _present_network(
+    where: str, reader: str, network: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The reader and its network without options that reader fabir once had."""
+    old = network.keys() & (OLD_FIELDS | {"cross_start"})
+    if reader != "fabir" or not old:
+        return reader, network
+    try:
+        now, renamed = renamed_network(reader, network)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if now == reader and network.get("cross_start", "random") != "random":
+        raise InputError(f"{where}: reader fabir starts as its thesis says: remove cross_start")
+    what = "is now reader " + now if now != reader else "no longer needs them"
+    note(f"{where}: reader fabir with {', '.join(sorted(old))} {what}")
+    return now, renamed
 
 
 def new_name(key: str) -> str:
