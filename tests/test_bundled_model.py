@@ -12,9 +12,9 @@ import torch
 from fabir.answer.files import predictions, read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.answer.spans import top_spans
+from fabir.data.batches import SpanLogits
 from fabir.data.squad import Dataset, read_squad
 from fabir.evaluation.model import evaluate_model
-from fabir.layers.pointer import SpanLogits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 
@@ -110,7 +110,7 @@ def test_torch_and_the_exported_graph_give_the_same_answers(
     precisions = set()
     answer = model.network.answer
 
-    def record(*arguments: Any) -> SpanLogits:
+    def record(*arguments: Any) -> SpanLogits[torch.Tensor]:
         precisions.update(argument.dtype for argument in arguments[:2])
         return answer(*arguments)
 

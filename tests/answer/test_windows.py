@@ -62,8 +62,11 @@ Span = tuple[int, int, float]  # start, end, score
 
 def distinct(found: list[Span], k: int) -> list[Span]:
     starts, ends, scores = np.array(found, float).reshape(-1, 3).T
-    chosen = select_distinct(Candidates(starts.astype(int), ends.astype(int), scores), k)
-    return list(zip(*(column.tolist() for column in chosen), strict=True))
+    others = starts + 0.5, ends + 0.5  # columns that only travel along
+    chosen = select_distinct(Candidates(starts.astype(int), ends.astype(int), scores, *others), k)
+    assert np.array_equal(chosen.places, chosen.starts + 0.5)
+    assert np.array_equal(chosen.heads, chosen.ends + 0.5)
+    return list(zip(*(column.tolist() for column in chosen[:3]), strict=True))
 
 
 def test_better_candidates_drop_those_they_overlap() -> None:

@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fabir.answer.predictor import Predictor
+from fabir.data.batches import SpanLogits
 from fabir.layers.dropout import Dropout, enable_dropout
-from fabir.layers.pointer import PADDING_LOGIT, SpanLogits
+from fabir.layers.pointer import PADDING_LOGIT
 from fabir.readers import READERS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
@@ -38,7 +39,7 @@ def reader(request: pytest.FixtureRequest) -> TorchModel:
     return small_reader(*request.param)
 
 
-def read(reader: TorchModel, *pairs: tuple[str, str]) -> SpanLogits:
+def read(reader: TorchModel, *pairs: tuple[str, str]) -> SpanLogits[Tensor]:
     with torch.no_grad():
         return reader.network(batch_of(reader.vocabulary, *pairs))
 

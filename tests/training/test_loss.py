@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.data.batches import SpanLogits
+from fabir.layers.pointer import mask_logits
 from fabir.training import loss as module
-from fabir.training.loss import span_loss
+from fabir.training.loss import no_answer_loss, span_loss
 
 
-def logits_of(lengths: list[int], seed: int = 0) -> SpanLogits:
+def logits_of(lengths: list[int], seed: int = 0) -> SpanLogits[Tensor]:
     """Random logits for passages of these lengths, padded to the longest and three more."""
     generator = torch.Generator().manual_seed(seed)
     width = max(lengths) + 3
@@ -39,7 +40,7 @@ def test_the_loss_is_that_of_the_formula(lengths: list[int], smoothing: float) -
     expected = sum(
         direct(side[row, :length].tolist(), truth, smoothing)
         for row, length in enumerate(lengths)
-        for side, truth in zip(logits, spans[row], strict=True)
+        for side, truth in zip(logits[:2], spans[row], strict=True)
     )
     assert span_loss(logits, torch.tensor(spans), smoothing).item() == pytest.approx(
         expected, rel=1e-5, abs=1e-6
@@ -54,17 +55,17 @@ def test_one_word_is_no_loss_with_and_without_smoothing() -> None:
 def test_the_loss_of_a_batch_is_the_sum_over_its_questions() -> None:
     logits = logits_of([9, 9, 9])
     spans = torch.tensor([[0, 3], [2, 2], [8, 8]])
+    rows = [slice(row, row + 1) for row in range(3)]
     alone = [
-        span_loss(SpanLogits(*(side[row : row + 1] for side in logits)), spans[row : row + 1], 0.1)
-        for row in range(3)
+        span_loss(SpanLogits(*(side[row] for side in logits[:2])), spans[row], 0.1) for row in rows
     ]
     assert span_loss(logits, spans, 0.1).item() == pytest.approx(float(sum(alone)), rel=1e-6)
-    assert span_loss(SpanLogits(*(side[:0] for side in logits)), spans[:0], 0.1).item() == 0
+    assert span_loss(SpanLogits(*(side[:0] for side in logits[:2])), spans[:0], 0.1).item() == 0
 
 
 def test_padding_has_no_gradient() -> None:
     logits = logits_of([4, 9])
-    leaves = [side.clone().requires_grad_() for side in logits]
+    leaves = [side.clone().requires_grad_() for side in logits[:2]]
     span_loss(SpanLogits(*leaves), torch.tensor([[3, 3], [0, 8]]), 0.1).backward()
     for leaf in leaves:
         assert leaf.grad is not None
@@ -90,3 +91,25 @@ def test_targets_sum_to_one_and_lie_on_real_words(
         assert not targets[row, length:].any()
         expected = 1 - (smoothing if length > 1 else 0)
         assert targets[row, truth[row]].item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_question_without_an_answer_learns_from_the_teacher_alone() -> None:
+    logits = logits_of([9, 9])
+    spans = torch.tensor([[0, 3], [0, 0]])
+    answerable = torch.tensor([True, False])
+    first, second = (SpanLogits(*(side[i : i + 1] for side in logits[:2])) for i in range(2))
+    alone = span_loss(first, spans[:1], 0.0)
+    torch.testing.assert_close(span_loss(logits, spans, 0.0, answerable=answerable), alone)
+    teacher = torch.rand(2, logits.start.shape[1], 2).softmax(1) * (logits.start > -1e29)[..., None]
+    expected = span_loss(first, spans[:1], 0.0, teacher[:1], 0.4) + span_loss(
+        second, spans[1:], 0.0, teacher[1:], 1.0
+    )
+    found = span_loss(logits, spans, 0.0, teacher, 0.4, answerable)
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_loss_of_no_answer_is_the_logistic_one() -> None:
+    logits = torch.tensor([2.0, -1.0])
+    expected = math.log1p(math.exp(-2.0)) + math.log1p(math.exp(-1.0))
+    found = no_answer_loss(logits, torch.tensor([False, True]))
+    assert found.item() == pytest.approx(expected)

@@ -97,7 +97,7 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
     table = WordTable(reader.vocabulary)
     asked, read = (table.number(tokenise(text).words) for text in (question.text, passage.text))
     with torch.no_grad():
-        start, end = reader.network(collate(table, [read], [asked], [0]).tensors())
+        start, end, _ = reader.network(collate(table, [read], [asked], [0]).tensors())
     best = float((start[0, 1:, None] + end[0, None, 1:]).triu().max())
     none = float(start[0, 0] + end[0, 0])
     chance = torch.tensor([none, best]).softmax(0)[0]
@@ -108,8 +108,8 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
 
 def test_of_windows_the_one_that_believes_least_in_no_answer_counts() -> None:
     def window(start: int, score: float, none: tuple[float, float]) -> Found:
-        found = Candidates(np.array([start]), np.array([start + 4]), np.array([score]))
-        return Found(found, score / 2, score / 2, *none)
+        given = start, start + 4, score, score, 0.0
+        return Found(Candidates(*(np.array([x]) for x in given)), score / 2, score / 2, None, *none)
 
     reading = merge("Rain rain", [window(0, 1.0, (4.0, 5.0)), window(5, 6.0, (2.0, 1.0))], 1)
     assert [(answer.text, answer.start) for answer in reading.answers] == [("rain", 5)]

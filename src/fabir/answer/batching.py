@@ -16,7 +16,7 @@ from fabir.answer.merging import Found
 from fabir.answer.passages import Part, PassageCache, count_words
 from fabir.answer.spans import top_spans
 from fabir.answer.windows import Candidates
-from fabir.data.batches import Batch, collate, round_up
+from fabir.data.batches import Batch, SpanLogits, collate, round_up
 from fabir.errors import InputError
 from fabir.locks import make_lock
 from fabir.runtime.base import Model
@@ -150,7 +150,7 @@ def _in_order(rows: list[list[int]], found: Iterable[list[Found]]) -> Iterator[F
 
 def _decode(
     batch: list[Window],
-    logits: tuple[np.ndarray, ...],
+    logits: SpanLogits[np.ndarray],
     first: int,
     max_words: int,
     top_k: int,
@@ -162,20 +162,25 @@ def _decode(
     Raises:
         InputError: a logit is not finite.
     """
-    start, end = (side[:, first:] for side in logits)
-    wanted = min(_spans_for(top_k, max_words), start.shape[1] * max_words)
-    spans = top_spans(start, end, max_words=max_words, k=wanted)
-    masses = [_log_sum(start), _log_sum(end)]
-    if first:
-        masses += [side[:, 0] for side in logits]
-    found = []
-    if not np.isfinite(masses[:2]).all():
+    sides = logits.start[:, first:], logits.end[:, first:]
+    wanted = min(_spans_for(top_k, max_words), sides[0].shape[1] * max_words)
+    spans = top_spans(*sides, max_words=max_words, k=wanted)
+    (start_mass, start_place), (end_mass, end_place) = (
+        _log_sums(side, spans.start, spans.end) for side in sides
+    )
+    if not np.isfinite([start_mass, end_mass]).all():
         raise InputError("the model's logits are not finite: its weights are damaged or too large")
-    rows = np.stack(masses, axis=1).tolist()
-    for window, mass, start, end, score in zip(batch, rows, *spans, strict=True):
+    heads = [None] * len(batch) if logits.no_answer is None else logits.no_answer.tolist()
+    before = [logits.start[:, 0].tolist(), logits.end[:, 0].tolist()] if first else []
+    rows = zip(start_mass.tolist(), end_mass.tolist(), heads, *before, strict=True)
+    places = start_place + end_place
+    found = []
+    for window, row, start, end, score, place in zip(batch, rows, *spans, places, strict=True):
         real = score > -np.inf
         starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
-        found.append(Found(Candidates(starts, ends, score[real].astype(np.float64)), *mass))
+        scores = score[real].astype(np.float64)
+        head = np.full(len(scores), row[2] or 0.0)
+        found.append(Found(Candidates(starts, ends, scores, place[real], head), *row))
     return found
 
 
@@ -188,7 +193,16 @@ def _spans_for(top_k: int, n: int) -> int:
     return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
 
 
-def _log_sum(logits: np.ndarray) -> np.ndarray:
-    """The log-sum-exp of each row. Shape: [batch, passage] -> [batch]"""
+def _log_sums(
+    logits: np.ndarray, first: np.ndarray, last: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The log-sum-exp of each row, and of the parts of the row from `first` to `last`, inclusive.
+
+    Shape: logits [batch, passage], first and last [batch, parts] -> [batch], [batch, parts]
+    """
     highest = logits.max(axis=1, keepdims=True)
-    return np.log(np.exp(logits - highest).sum(axis=1)) + highest[:, 0]
+    sums = np.zeros((len(logits), logits.shape[1] + 1))
+    np.cumsum(np.exp(logits - highest), axis=1, out=sums[:, 1:])
+    row = np.arange(len(logits))[:, None]
+    within = np.maximum(sums[row, last + 1] - sums[row, first], 1e-30)
+    return np.log(sums[:, -1]) + highest[:, 0], np.log(within) + highest

@@ -4,18 +4,23 @@ This module handles spans, masses and offsets. `answer.batching` runs the model 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fabir.answer.windows import Candidates, select_distinct
+from fabir.runtime.settings import FEATURES, UNCALIBRATED, Confidence
+
+_HEAD = FEATURES.index("head")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A piece of the passage: `text == passage[start:end]`.
 
-    `score` is the probability of its first word times that of its last, over the whole passage.
+    `score` is the probability that it is right: that its F1 with a true answer is at least 0.5. A
+    model that is not calibrated gives the probability of its first word times that of its last,
+    over the whole passage.
     """
 
     text: str
@@ -29,8 +34,8 @@ class Reading:
     """A model's result for one question and passage.
 
     answers: the best spans that do not overlap, whatever `no_answer` is
-    no_answer: probability of no answer against the best span. Without a no-answer position in the
-        model, it is one minus the best span's score. It is 1 if there is no span.
+    no_answer: probability that the passage has no answer. For a model that cannot tell, it is one
+        minus the best span's score. It is 1 if there is no span.
     """
 
     answers: list[Answer]
@@ -42,21 +47,31 @@ class Reading:
 
 
 class Found(NamedTuple):
-    """A window's result: candidate spans, the log-sum-exp of its start and of its end logits, and
-    the start and end logit of no answer."""
+    """A window's result: candidate spans, the log-sum-exp of its start and of its end logits, a
+    head's logit of no answer, and the start and end logit of a place for no answer."""
 
     candidates: Candidates
     start_mass: float
     end_mass: float
+    head: float | None = None
     no_start: float = -np.inf
     no_end: float = -np.inf
 
 
-def merge(passage: str, windows_found: list[Found], top_k: int) -> Reading:
+def merge(
+    passage: str,
+    windows_found: list[Found],
+    top_k: int,
+    confidence: Confidence = UNCALIBRATED,
+) -> Reading:
     """The best answers of a passage's windows.
 
     All windows share one softmax: logits are comparable across windows, so their masses add up. A
     passage's no-answer logits are those of its least convinced window.
+
+    Args:
+        windows_found: of each window of the passage
+        confidence: turns what was found into calibrated probabilities
     """
     if not windows_found:
         return Reading([], 1.0)
@@ -65,10 +80,34 @@ def merge(passage: str, windows_found: list[Found], top_k: int) -> Reading:
     start_mass, end_mass = np.logaddexp.reduce(masses)
     columns = zip(*(found.candidates for found in windows_found), strict=True)
     best = select_distinct(Candidates(*map(np.concatenate, columns)), top_k)
-    scores = np.exp(best.scores - start_mass - end_mass).clip(max=1)  # rounding may exceed it
+    mass, windows = start_mass + end_mass, np.log(len(windows_found))
+    features = _features(best, mass, windows)
+    scores = np.exp(features[:, 1])
+    if confidence.score:  # the order is that of the spans, so a score is not above the one before
+        scores = np.minimum.accumulate(logistic(features @ confidence.score))
     rows = zip(best.starts.tolist(), best.ends.tolist(), scores.tolist(), strict=True)
     answers = [Answer(passage[start:end], start, end, score) for start, end, score in rows]
-    if no_start == -np.inf:
-        return Reading(answers, 1 - answers[0].score)
-    margin = best.scores[0] - no_start - no_end
-    return Reading(answers, float(np.exp(-np.logaddexp(0, margin))))
+    head = min((found.head for found in windows_found if found.head is not None), default=None)
+    if confidence.no_answer:
+        features[0, _HEAD] = head or 0.0
+        none = logistic(features[0] @ confidence.no_answer)
+    elif head is not None:
+        none = logistic(head)
+    elif no_start > -np.inf:
+        none = logistic(no_start + no_end - best.scores[0])
+    else:
+        none = 1 - scores[0]
+    return Reading(answers, float(none))
+
+
+def logistic(x: Any) -> Any:
+    """The logistic function, of numbers or arrays."""
+    return np.exp(-np.logaddexp(0, -x))
+
+
+def _features(best: Candidates, mass: float, windows: float) -> np.ndarray:
+    """The features of a `Confidence`. Shape: [answers, 5]"""
+    count = len(best.scores)
+    span = (best.scores - mass).clip(max=0)  # rounding may exceed it
+    place = (best.places - mass).clip(max=0)
+    return np.stack([np.ones(count), span, place, best.heads, np.full(count, windows)], axis=1)

@@ -106,6 +106,7 @@ class Predictor:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages: list[str] = []
         found: list[list[Found]] = []
+        confidence = self.model.confidence
         first = 0  # the number of passages[0] among all pairs
 
         def all_windows() -> Iterator[Window]:
@@ -124,10 +125,10 @@ class Predictor:
                 found[window.pair - first].append(result)
             done = chunk[-1].pair - first  # the last pair may have more windows in the next chunk
             for _ in range(done):
-                yield merge(passages.pop(0), found.pop(0), top_k)
+                yield merge(passages.pop(0), found.pop(0), top_k, confidence)
             first += done
         for passage, results in zip(passages, found, strict=True):
-            yield merge(passage, results, top_k)
+            yield merge(passage, results, top_k, confidence)
 
     def forget(self) -> None:
         """Empty all caches. Later scores may differ in their last digits only.

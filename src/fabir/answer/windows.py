@@ -13,7 +13,8 @@ from fabir.errors import InputError
 
 
 class Candidates(NamedTuple):
-    """Candidate answers: half-open character offsets into the passage, and log-scores.
+    """Candidate answers: half-open character offsets into the passage, log-scores, log-masses of
+    starts and of ends within them, added, and their window's logit of no answer or 0.
 
     These are arrays and not a list of objects, because a window of 400 words has 6,000 spans.
     """
@@ -21,6 +22,8 @@ class Candidates(NamedTuple):
     starts: np.ndarray
     ends: np.ndarray
     scores: np.ndarray
+    places: np.ndarray
+    heads: np.ndarray
 
 
 def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
@@ -51,7 +54,7 @@ def select_distinct(found: Candidates, k: int) -> Candidates:
     dropped. So is the same span from another window. Among equal scores the earlier start comes
     first, then the shorter span. The first answers do not change when `k` grows.
     """
-    starts, ends, scores = found
+    starts, ends, scores = found[:3]
     left = np.lexsort((ends, starts, -scores))
     chosen: list[int] = []
     while len(chosen) < k and len(left):
@@ -59,4 +62,4 @@ def select_distinct(found: Candidates, k: int) -> Candidates:
         chosen.append(best)
         if len(chosen) < k:
             left = left[(ends[left] <= starts[best]) | (starts[left] >= ends[best])]
-    return Candidates(starts[chosen], ends[chosen], scores[chosen])
+    return Candidates(*(column[chosen] for column in found))

@@ -40,8 +40,10 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
         "--teacher",
+        nargs="+",
+        default=[],
         metavar="DIR",
-        help="distil this reader's probabilities, in addition to the answers",
+        help="distil the probabilities of these readers, averaged, in addition to the answers",
     )
     parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
     parser.add_argument(
@@ -62,7 +64,7 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         dev=options.dev,
         vectors=options.vectors,
         start=options.start,
-        teacher=options.teacher,
+        teachers=tuple(options.teacher),
         on_bad_answer=options.on_bad_answer,
     )
     train(

@@ -72,6 +72,19 @@ class Batch(NamedTuple, Generic[Array]):
         return Batch(*(torch.as_tensor(array, device=device) for array in self))
 
 
+class SpanLogits(NamedTuple, Generic[Array]):
+    """The output of every reader: float32 logits, very low ones at padding.
+
+    Shape:
+        start, end: [batch, passage] of the first and of the last word of an answer
+        no_answer: [batch] of the passage having no answer, from a network with a head for it
+    """
+
+    start: Array
+    end: Array
+    no_answer: Array | None = None
+
+
 def collate(
     table: WordTable,
     passages: Sequence[np.ndarray],

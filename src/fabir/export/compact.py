@@ -18,7 +18,7 @@ def keep_words(model: TorchModel, words: int) -> TorchModel:
     rows = model.fixed_rows[:words]
     smaller = TorchModel.build(model.name, model.config, vocabulary, rows)
     smaller.no_answer_threshold = model.no_answer_threshold
-    smaller.calibration = model.calibration
+    smaller.calibration, smaller.confidence = model.calibration, model.confidence
     weights = model.network.state_dict()
     smaller.network.load_state_dict({name: weights[name] for name in smaller.network.state_dict()})
     smaller.network.eval()

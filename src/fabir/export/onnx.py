@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.answer.predictor import Predictor
-from fabir.data.batches import Batch, Steps, collate
+from fabir.data.batches import Batch, SpanLogits, Steps, collate
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.model import evaluate_model
@@ -59,7 +59,7 @@ _INPUTS = {
         "encoded": ("passages", "length"),
     },
 }
-_OUTPUTS = {EMBED: ["vectors"], ENCODE: ["encoded"], ANSWER: ["start", "end"]}
+_OUTPUTS = {EMBED: ["vectors"], ENCODE: ["encoded"], ANSWER: ["start", "end", "no_answer"]}
 
 
 def export(
@@ -144,6 +144,9 @@ def _write_graph(
     inputs: tuple[Tensor, ...],
 ) -> None:
     names = _INPUTS[path.name]
+    outputs = _OUTPUTS[path.name]
+    if not model.network.tells_no_answer:
+        outputs = [name for name in outputs if name != "no_answer"]
     sizes = {name: torch.export.Dim(name, min=2) for dims in names.values() for name in dims}
     dynamic = [{place: sizes[name] for place, name in enumerate(dims)} for dims in names.values()]
     try:
@@ -157,7 +160,7 @@ def _write_graph(
                 dynamo=True,
                 dynamic_shapes=dynamic,
                 input_names=list(names),
-                output_names=_OUTPUTS[path.name],
+                output_names=outputs,
                 opset_version=_OPSET,
                 verbose=False,
                 optimize=False,
@@ -208,7 +211,7 @@ def _activations(
 
         def answer(
             self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
-        ) -> tuple[np.ndarray, np.ndarray]:
+        ) -> SpanLogits[np.ndarray]:
             inputs = {**batch._asdict(), "vectors": vectors, "encoded": encoded}
             found[ANSWER].append({name: inputs[name] for name in _INPUTS[ANSWER]})
             return super().answer(batch, vectors, encoded)
@@ -241,6 +244,8 @@ def _largest_difference(model: TorchModel, exported: OnnxModel) -> float:
             reason = " ".join(str(error).split())[:300]
             raise InputError(f"the graph does not run on every size: {reason}") from error
         for ours, theirs in zip(found, expected, strict=True):
+            if ours is None or theirs is None:
+                continue
             real = theirs.numpy() > PADDING_LOGIT
             largest = max(largest, float(np.abs(ours - theirs.numpy())[real].max()))
     return largest
@@ -316,7 +321,7 @@ class _Answer(nn.Module):
         question: Tensor,
         passage_of: Tensor,
         encoded: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         batch = Batch(words, words, passage, question, passage_of)
         found = self.network.answer(encoded, F.embedding(question, vectors), batch)
-        return found.start, found.end
+        return tuple(each for each in found if each is not None)

@@ -52,6 +52,13 @@ class WordRows(nn.Module):
         """Let training change the first `rows` fixed rows too; they join the state dict."""
         self.tuned = nn.Parameter(self.fixed[:rows].float().clone())
 
+    @torch.no_grad()
+    def pull_back(self, share: float) -> None:
+        """Move the rows that training changes by `share` of the way to the fixed rows that they
+        began as."""
+        if self.tuned is not None:
+            self.tuned.lerp_(self.fixed[: len(self.tuned)].to(self.tuned.dtype), share)
+
     def fixed_rows(self) -> Tensor:
         """[fixed words, word_dim], including the rows that training changed."""
         if self.tuned is None:

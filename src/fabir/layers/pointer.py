@@ -1,7 +1,5 @@
 """From passage vectors to start and end logits: the answer selectors."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
@@ -9,17 +7,6 @@ from fabir.layers.convolution import Convolution
 from fabir.layers.dropout import Dropout
 
 PADDING_LOGIT = -1e30
-
-
-class SpanLogits(NamedTuple):
-    """The output of every reader: float32 logits, `PADDING_LOGIT` at padding.
-
-    Shape:
-        start, end: [batch, passage]
-    """
-
-    start: Tensor
-    end: Tensor
 
 
 def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:

@@ -10,12 +10,12 @@ from typing import Generic, Literal, TypeVar
 import torch
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.fusion import AttentionFlow, Fusion, Init, initialise_
 from fabir.layers.masking import masked_softmax
-from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.layers.pointer import mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
 from fabir.readers.checks import check_fields
 from fabir.readers.network import Network
@@ -113,7 +113,7 @@ class Bidaf(Network, Generic[_Config]):
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
         return self.context(self.dropout(words), mask)  # [passages, passage, 2 * hidden]
 
-    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits[Tensor]:
         masks = batch.for_questions(batch.passage_mask), batch.question_mask
         passage = self.dropout(batch.for_questions(encoded))
         question = self.dropout(self.encode(question, batch.question_mask))

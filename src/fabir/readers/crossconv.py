@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.attention import CrossAttention
 from fabir.layers.convolution import DepthwiseConvolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
 from fabir.layers.initialisation import glorot_
-from fabir.layers.pointer import ConvolutionSelector, SpanLogits, mask_logits
+from fabir.layers.no_answer import NoAnswerHead
+from fabir.layers.pointer import ConvolutionSelector, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields
 from fabir.readers.fabir import DecoupledAttention
@@ -43,6 +44,7 @@ class CrossConvConfig:
         encoder_width, width: words that the convolutions of the encoder and of a layer see
         attention_width: keys that the convolution within attention sees (FABIR eq. 12b)
         selector_hidden, selector_width: filters and words of the selector's convolutions
+        no_answer_hidden: features of the head that tells whether there is an answer; 0 for none
         dropout_input: on embeddings and positions
         dropout_sublayer: on the output of every sublayer
         dropout_attention: on attention weights
@@ -62,6 +64,7 @@ class CrossConvConfig:
     attention_width: int = 5
     selector_hidden: int = 32
     selector_width: int = 3
+    no_answer_hidden: int = 0
     dropout_input: float = 0.1
     dropout_sublayer: float = 0.05
     dropout_attention: float = 0.05
@@ -76,7 +79,7 @@ class CrossConvConfig:
                 *("character_dim", "character_filters", "character_width", "selector_hidden"),
                 *("model_dim", "feed_forward"),
             ),
-            counts=("highway_layers", "layers"),
+            counts=("highway_layers", "layers", "no_answer_hidden"),
             odd=("encoder_width", "width", "attention_width", "selector_width"),
             rates=[f"dropout_{place}" for place in dropouts],
         )
@@ -114,6 +117,8 @@ class CrossConv(Network):
         self.selector = ConvolutionSelector(
             dim, config.selector_hidden, 2, config.selector_width, config.dropout_selector
         )
+        hidden = config.no_answer_hidden
+        self.no_answer = NoAnswerHead(dim, hidden, config.dropout_selector) if hidden else None
         self._initialise()
 
     @torch.no_grad()
@@ -134,6 +139,10 @@ class CrossConv(Network):
             nn.init.constant_(own.positions.norm.weight, _LOW)
         nn.init.orthogonal_(self.encoder.reduction.weight)
 
+    @property
+    def tells_no_answer(self) -> bool:
+        return self.no_answer is not None
+
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         vectors = self.embedding(rows, characters)
         # As in FABIR: the residual stream keeps the precision of the weights in training.
@@ -142,7 +151,7 @@ class CrossConv(Network):
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
         return self.encoder(words, mask, self.encoder.passage)  # [passages, passage, dim]
 
-    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits[Tensor]:
         asked, told = batch.question_mask, batch.for_questions(batch.passage_mask)
         question = self.encoder(question, asked, self.encoder.question)  # [batch, question, dim]
         matches = exact_match(batch, encoded.dtype)[..., None]  # [batch, passage, 1]
@@ -151,9 +160,12 @@ class CrossConv(Network):
         for convolve, layer in zip(self.between, list(self.layers)[1:], strict=True):
             question, passage = convolve(question, asked), convolve(passage, told)
             question, passage = layer(question, passage, asked, told)
-        start, end = self.selector(self.norm(passage), told).unbind(dim=2)  # [batch, passage] each
-        real = told.squeeze(2)
-        return SpanLogits(mask_logits(start, real), mask_logits(end, real))
+        passage, real = self.norm(passage), told.squeeze(2)
+        start, end = self.selector(passage, told).unbind(dim=2)  # [batch, passage] each
+        start, end = mask_logits(start, real), mask_logits(end, real)
+        if self.no_answer is None:
+            return SpanLogits(start, end)
+        return SpanLogits(start, end, self.no_answer(passage, question, told, asked, start, end))
 
 
 class Residual(nn.Module):

@@ -10,13 +10,13 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.attention import AttentionWeights, CrossAttention, Projection
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
 from fabir.layers.initialisation import glorot_
-from fabir.layers.pointer import ConvolutionSelector, LinearSelector, SpanLogits, mask_logits
+from fabir.layers.pointer import ConvolutionSelector, LinearSelector, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields, check_heads
 from fabir.readers.network import Network
@@ -144,7 +144,7 @@ class Fabir(Network):
         """See `Network.encode`: the reduction layer's self-attention."""
         return self.reduction.encode(self.input_dropout(words), mask, "second")
 
-    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits[Tensor]:
         asked, told = batch.question_mask, batch.for_questions(batch.passage_mask)
         question = self.reduction.encode(self.input_dropout(question), asked, "first")
         passage = batch.for_questions(encoded)  # [batch, passage, encoded features]

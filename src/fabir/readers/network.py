@@ -5,9 +5,8 @@ from abc import abstractmethod
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.embedding import Embedding
-from fabir.layers.pointer import SpanLogits
 
 
 class Network(nn.Module):
@@ -22,6 +21,11 @@ class Network(nn.Module):
     """
 
     embedding: Embedding  # holds the word rows: training, export and saving look there
+
+    @property
+    def tells_no_answer(self) -> bool:
+        """Whether a head gives `SpanLogits.no_answer`."""
+        return False
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         """A vector for each word type.
@@ -44,8 +48,9 @@ class Network(nn.Module):
         """
 
     @abstractmethod
-    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
-        """Logits of the first and the last word of each question's answer.
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits[Tensor]:
+        """Logits of the first and the last word of each question's answer, and of no answer if
+        there is a head for it.
 
         Shape:
             encoded: [passages, passage, features] of `encode`; a padded word has any values
@@ -53,7 +58,7 @@ class Network(nn.Module):
             batch: the masks, the passage of each question, and which words are the same
         """
 
-    def forward(self, batch: Batch) -> SpanLogits:
+    def forward(self, batch: Batch) -> SpanLogits[Tensor]:
         vectors = self.embed(batch.words, batch.characters)
         encoded = self.encode(F.embedding(batch.passage, vectors), batch.passage_mask)
         return self.answer(encoded, F.embedding(batch.question, vectors), batch)

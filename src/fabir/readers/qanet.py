@@ -10,14 +10,14 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.attention import AttentionWeights, Projection
 from fabir.layers.convolution import Convolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward
 from fabir.layers.fusion import AttentionFlow, Init, initialise_
-from fabir.layers.pointer import SpanLogits, mask_logits
+from fabir.layers.pointer import mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields, check_heads
 from fabir.readers.network import Network
@@ -118,7 +118,7 @@ class Qanet(Network):
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
         return self.encoder(words, mask)  # [passages, passage, model_dim]
 
-    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits:
+    def answer(self, encoded: Tensor, question: Tensor, batch: Batch) -> SpanLogits[Tensor]:
         passage, passage_mask = map(batch.for_questions, (encoded, batch.passage_mask))
         question = self.encoder(question, batch.question_mask)
         attended = self.attention(passage, question, passage_mask, batch.question_mask)

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fabir.data.batches import Batch, Steps
+from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.errors import InputError
-from fabir.runtime.settings import Calibration
+from fabir.runtime.settings import Calibration, Confidence
 from fabir.runtime.store import is_exported
 from fabir.text.vocabulary import Vocabulary
 
@@ -22,6 +22,7 @@ class Model(Protocol):
     vocabulary: Vocabulary
     no_answer_threshold: float
     calibration: Calibration
+    confidence: Confidence
 
     @property
     def steps(self) -> Steps:
@@ -53,8 +54,8 @@ class Model(Protocol):
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Start and end logits, [batch, passage] float32 each. Padding of `encoded` is ignored."""
+    ) -> SpanLogits[np.ndarray]:
+        """Float32 logits. Padding of `encoded` is ignored."""
         ...
 
     def clear(self) -> None:
@@ -62,8 +63,8 @@ class Model(Protocol):
         ...
 
 
-def logits(model: Model, batch: Batch[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Start and end logits of a batch, by all three steps of a model."""
+def logits(model: Model, batch: Batch[np.ndarray]) -> SpanLogits[np.ndarray]:
+    """The logits of a batch, by all three steps of a model."""
     vectors = model.embed(batch)
     return model.answer(batch, vectors, model.encode(batch, vectors))
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from fabir.data.batches import Batch, Steps
+from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.errors import InputError
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import lacks_vnni, processors
-from fabir.runtime.settings import NEUTRAL, Calibration
+from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence, Settings
 from fabir.runtime.store import (
     ANSWER,
     EMBED,
@@ -41,12 +41,15 @@ class _Graph:
     Args:
         inputs: names of all inputs that the graph may have
         outputs: names of the outputs that it returns
+        optional: one more, which the graph may lack
 
     Raises:
         InputError: the file cannot be read, or has other inputs or outputs.
     """
 
-    def __init__(self, path: Path, inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    def __init__(
+        self, path: Path, inputs: Iterable[str], outputs: Iterable[str], optional: str = ""
+    ) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # operations are too small to share among threads
         options.log_severity_level = 3
@@ -65,8 +68,8 @@ class _Graph:
             raise InputError(f"cannot read {path}: {reason}") from error
         self._path = path
         self._inputs = [each.name for each in self._session.get_inputs()]
-        self._outputs = list(outputs)
         given = {each.name for each in self._session.get_outputs()}
+        self._outputs = [*outputs, *({optional} & given)]
         if not set(self._inputs) <= set(inputs) or not set(self._outputs) <= given:
             raise InputError(f"{path} has other inputs or outputs: export the model again")
 
@@ -93,6 +96,7 @@ class OnnxModel:
         folder: the folder of the graphs
         no_answer_threshold: above this no-answer probability there is no answer
         calibration: of scores in a search
+        confidence: calibration of the probabilities of answers and of no answer
         digests: the checksums of the folder's files
     """
 
@@ -101,6 +105,7 @@ class OnnxModel:
     folder: Path
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
+    confidence: Confidence = UNCALIBRATED
     digests: dict[str, str] = field(default_factory=dict, repr=False)
     _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
     steps = Steps(passage=8, question=4, types=1, characters=1)
@@ -119,8 +124,7 @@ class OnnxModel:
         settings = read_settings(folder, kind.files)
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=True)
-        threshold, calibration = settings.no_answer_threshold, settings.calibration
-        model = kind(vocabulary, words, folder.absolute(), threshold, calibration, settings.files)
+        model = kind(vocabulary, words, folder.absolute(), *_decisions(settings), settings.files)
         model.open()
         return model
 
@@ -131,7 +135,7 @@ class OnnxModel:
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle or copy holds the folder's path; the model is loaded from there again."""
         folder = None if self.folder == BUNDLED else self.folder  # each machine has its own path
-        return _reload, (folder, self.digests, self.no_answer_threshold, self.calibration)
+        return _reload, (folder, self.digests, *_decisions(self))
 
     @property
     def parallel(self) -> int:
@@ -152,10 +156,9 @@ class OnnxModel:
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: np.ndarray, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> SpanLogits[np.ndarray]:
         inputs = {**batch._asdict(), "vectors": vectors, "encoded": encoded}
-        start, end = self._answer(inputs)
-        return start, end
+        return SpanLogits(*self._answer(inputs))
 
     def clear(self) -> None:
         self._vectors.clear()
@@ -198,7 +201,7 @@ class OnnxModel:
     @cached_property
     def _answer(self) -> _Graph:
         inputs = *Batch._fields, "vectors", "encoded"
-        return _Graph(self.folder / ANSWER, inputs, ["start", "end"])
+        return _Graph(self.folder / ANSWER, inputs, ["start", "end"], "no_answer")
 
 
 class _WholeGraph(OnnxModel):
@@ -225,11 +228,20 @@ class _WholeGraph(OnnxModel):
         return np.zeros((*batch.passage.shape, 0), np.float32)
 
 
+def _decisions(of: "Settings | OnnxModel") -> tuple[float, Calibration, Confidence]:
+    return of.no_answer_threshold, of.calibration, of.confidence
+
+
 def _reload(
-    folder: Path | None, files: dict[str, str], threshold: float, calibration: Calibration
+    folder: Path | None,
+    files: dict[str, str],
+    threshold: float,
+    calibration: Calibration,
+    confidence: Confidence,
 ) -> OnnxModel:
     model = OnnxModel.load(folder or BUNDLED)
     if model.digests != files:
         raise InputError(f"{folder or BUNDLED} holds another model than when it was pickled")
-    model.no_answer_threshold, model.calibration = threshold, calibration
+    model.no_answer_threshold = threshold
+    model.calibration, model.confidence = calibration, confidence
     return model

@@ -49,6 +49,31 @@ NEUTRAL = Calibration()
 
 
 @dataclass(frozen=True)
+class Confidence:
+    """Two calibrated probabilities, each a logistic function of five features of an answer:
+
+    - 1
+    - `span`: the logarithm of the probability of its first word times that of its last
+    - `place`: that of the probability that the true answer begins within it, times ends within it
+    - `head`: the logit of no answer, of a network with a head for it, else 0
+    - `windows`: the logarithm of the number of the passage's windows
+
+    Args:
+        score: weights of the features, in this order, for the answer being right: its F1 with a
+            true answer is at least 0.5. Without weights the score is the span's probability
+        no_answer: weights for the passage having no answer, of the best answer's features. The
+            head's logit is that of the window that denies least
+    """
+
+    score: tuple[float, ...] = ()
+    no_answer: tuple[float, ...] = ()
+
+
+FEATURES = "bias", "span", "place", "head", "windows"  # of a `Confidence`
+UNCALIBRATED = Confidence()
+
+
+@dataclass(frozen=True)
 class Settings:
     """The contents of a model's `config.json`.
 
@@ -63,6 +88,7 @@ class Settings:
     network: dict[str, Any]
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
+    confidence: Confidence = UNCALIBRATED
     files: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -159,7 +185,8 @@ def _settings(path: Path, content: Any) -> Settings:
     files = content.get("files", {})
     if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
         raise InputError(f"{path}: `files` must map file names to checksums")
-    return Settings(reader, network, threshold, _calibration(path, content), files)
+    calibration, confidence = _calibration(path, content), _confidence(path, content)
+    return Settings(reader, network, threshold, calibration, confidence, files)
 
 
 def _calibration(path: Path, content: dict[str, Any]) -> Calibration:
@@ -170,6 +197,22 @@ def _calibration(path: Path, content: dict[str, Any]) -> Calibration:
     return Calibration(
         **{name: _number(path, f"calibration.{name}", value) for name, value in found.items()}
     )
+
+
+def _confidence(path: Path, content: dict[str, Any]) -> Confidence:
+    found = content.get("confidence", {})
+    names = [each.name for each in fields(Confidence)]
+    if not isinstance(found, dict) or not found.keys() <= set(names):
+        raise InputError(f"{path}: `confidence` has the weights {' and '.join(names)}")
+    weights: dict[str, tuple[float, ...]] = {}
+    for name, values in found.items():
+        where = f"confidence.{name}"
+        if not isinstance(values, list | tuple) or len(values) not in (0, len(FEATURES)):
+            raise InputError(
+                f"{path}: `{where}` has {len(FEATURES)} numbers or none, not {_shown(values)}"
+            )
+        weights[name] = tuple(_number(path, where, value) for value in values)
+    return Confidence(**weights)
 
 
 def _number(path: Path, name: str, value: Any) -> float:

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fabir.data.batches import COARSE, Batch, round_up
+from fabir.data.batches import COARSE, Batch, SpanLogits, round_up
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes, WordRows
 from fabir.readers import build_network, registered
@@ -22,7 +22,7 @@ from fabir.readers.network import Network
 from fabir.runtime.hub import push
 from fabir.runtime.locate import find_model
 from fabir.runtime.renamed import renamed_network, renamed_weight
-from fabir.runtime.settings import NEUTRAL, Calibration, Settings
+from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence, Settings
 from fabir.runtime.store import (
     TORCH,
     VOCABULARY,
@@ -49,6 +49,7 @@ class TorchModel:
         no_answer_threshold: above this no-answer probability there is no answer. Training tunes it
             on the dev set. A model without a no-answer position always answers.
         calibration: of scores in a search
+        confidence: calibration of the probabilities of answers and of no answer
     """
 
     name: str
@@ -57,6 +58,7 @@ class TorchModel:
     network: Network
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
+    confidence: Confidence = UNCALIBRATED
     steps = COARSE  # lengths in a batch are padded to multiples of these
     bfloat16: ClassVar[bool | None] = None  # use that precision; None: where it is faster
 
@@ -78,9 +80,15 @@ class TorchModel:
         if len(fixed) != len(vocabulary.fixed):
             raise InputError(f"{len(fixed)} rows for {len(vocabulary.fixed)} fixed words")
         network = build_network(name, config, vocabulary_sizes(vocabulary, fixed.shape[1]))
-        model = cls(name, config, vocabulary, network, 0.5 if vocabulary.no_answer else 1.0)
+        model = cls(name, config, vocabulary, network)
+        model.no_answer_threshold = 0.5 if model.tells_no_answer else 1.0
         model._words.fixed.copy_(fixed)
         return model
+
+    @property
+    def tells_no_answer(self) -> bool:
+        """Whether it was made to tell that a passage has no answer."""
+        return self.vocabulary.no_answer or self.network.tells_no_answer
 
     @property
     def fixed_rows(self) -> Tensor:
@@ -127,13 +135,14 @@ class TorchModel:
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: Tensor, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> SpanLogits[np.ndarray]:
         with self._inference() as device:
             tensors = batch.tensors(device)
             question = F.embedding(tensors.question, vectors)
             given = torch.as_tensor(encoded, device=device)
             logits = self.network.answer(given, question, tensors)
-            return logits.start.cpu().numpy(), logits.end.cpu().numpy()
+            none = None if logits.no_answer is None else logits.no_answer.cpu().numpy()
+            return SpanLogits(logits.start.cpu().numpy(), logits.end.cpu().numpy(), none)
 
     def clear(self) -> None:
         """Do nothing: this model has no cache."""
@@ -184,7 +193,13 @@ class TorchModel:
     @property
     def settings(self) -> Settings:
         """The contents of `config.json`, without checksums."""
-        return Settings(self.name, asdict(self.config), self.no_answer_threshold, self.calibration)
+        return Settings(
+            self.name,
+            asdict(self.config),
+            self.no_answer_threshold,
+            self.calibration,
+            self.confidence,
+        )
 
     @classmethod
     def load(cls, folder: str | Path) -> "TorchModel":
@@ -212,7 +227,7 @@ class TorchModel:
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error
         model.no_answer_threshold = settings.no_answer_threshold
-        model.calibration = settings.calibration
+        model.calibration, model.confidence = settings.calibration, settings.confidence
         model.network.eval()
         return model
 

@@ -1,56 +1,127 @@
-"""Knowledge distillation (Hinton et al. 2015): a teacher's probabilities for training questions.
+"""Probabilities that trained readers, the teachers, give the places of an answer: the targets of a
+student beside the answers (knowledge distillation, Hinton et al. 2015)."""
 
-The student's targets are mixed with the teacher's probabilities. These tell how good each other
-place is too.
-"""
-
+import hashlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from fabir.data.features import Features, Ragged
+from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
+from fabir.files import cache_folder, replacing
 from fabir.progress import track
-from fabir.runtime.base import Model, logits
-from fabir.training.examples import Examples, usable_examples
+from fabir.runtime.base import Model, load_model, logits
+from fabir.runtime.settings import SETTINGS
+from fabir.runtime.store import FILES
+from fabir.training.examples import Examples
 from fabir.training.settings import TrainingConfig
 
+_VERSION = "1"
 _TOKENS = 32 * 150  # tokens of the passages in a batch, approximately
+_FLOOR = -30.0  # of logarithms of probabilities
 
 
-def with_teacher_probabilities(
-    teacher: Model, examples: Examples, features: Features, config: TrainingConfig
-) -> Examples:
-    """The same examples with the probabilities that `teacher` gives each place of their passages.
+def teacher_digest(folder: Path) -> str:
+    """SHA-256 of a reader's files, but for its settings."""
+    digest = hashlib.sha256()
+    for name in FILES:
+        path = folder / name
+        if name != SETTINGS and path.exists():
+            digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def teacher_probabilities(
+    teachers: Sequence[Path],
+    parts: Sequence[Features],
+    config: TrainingConfig,
+    places: int,
+    cache: Path | None = None,
+) -> Ragged:
+    """Of each question [places, 2] probabilities of start and end: the teachers' normalised
+    geometric mean.
+
+    Every question that is not too long has them, with an answer or without. What a teacher says of
+    a training file is cached on disk, so another student or another mixture of teachers need not
+    wait for it.
+
+    Args:
+        teachers: folders of readers
+        parts: the features of each training file
+        places: places before each passage, 0 or 1: see `Vocabulary.no_answer`
 
     Raises:
-        InputError: one of the two readers may say that there is no answer, the other not.
+        InputError: a teacher may say by such a place that there is no answer, the student not, or
+            the reverse.
     """
-    own = usable_examples(features, teacher.vocabulary, config, examples.file_of)
-    if len(own.table.before) != len(examples.table.before):
+    said = [[_cached(folder, part, config, places, cache) for part in parts] for folder in teachers]
+    lengths = np.concatenate([part.lengths for part in said[0]])
+    chances = np.zeros((lengths.sum(), 2), np.float32)
+    for each in said:
+        chances += np.concatenate([part.values for part in each]) / np.float32(len(teachers))
+    np.exp(chances, out=chances)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    begins = offsets[:-1][lengths > 0]
+    if len(begins):
+        sums = np.add.reduceat(chances, begins, axis=0)
+        chances /= np.repeat(sums, lengths[lengths > 0], axis=0)
+    return Ragged(chances.astype(np.float16), offsets)
+
+
+def _cached(
+    folder: Path, features: Features, config: TrainingConfig, places: int, cache: Path | None
+) -> Ragged:
+    """What one teacher says of one file: logarithms of probabilities, float16."""
+    digest = hashlib.sha256(repr((_VERSION, config.max_passage, config.max_question)).encode())
+    digest.update(teacher_digest(folder).encode())
+    for part in (features.passages, features.questions):
+        digest.update(part.values.tobytes() + part.offsets.tobytes())
+    digest.update(features.passage_of.tobytes() + "\n".join(features.spellings).encode())
+    path = (cache or cache_folder("teachers")) / f"{digest.hexdigest()}.npz"
+    try:
+        with open(path, "rb") as file, np.load(file) as arrays:
+            found = Ragged(arrays["values"], arrays["offsets"])
+    except Exception:  # whatever a damaged archive raises, the entry can be made again
+        found = _read(load_model(folder), features, config)
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, values=found.values, offsets=found.offsets)
+    lengths = features.passages.lengths[features.passage_of]
+    if (found.lengths - lengths)[found.lengths > 0].max(initial=0) != places:
         raise InputError(
-            "teacher and student must both be able to say that there is no answer, or neither: "
-            "train them on the same kind of data"
+            f"the teacher {folder} and the student must both have a place for no answer before the "
+            "passage, or neither: train them on the same kind of data"
         )
-    lengths = own.passages.lengths[own.passage_of] + len(own.table.before)
-    rows = own.rows[np.lexsort((own.passage_of[own.rows], lengths[own.rows]))]
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    used = np.zeros(len(lengths), np.int64)
-    used[rows] = lengths[rows]
-    np.cumsum(used, out=offsets[1:])
+    return found
+
+
+def _read(teacher: Model, features: Features, config: TrainingConfig) -> Ragged:
+    table, passages, questions = renumber(features, teacher.vocabulary)
+    places = len(table.before)
+    lengths = passages.lengths[features.passage_of] + places
+    usable = (lengths <= config.max_passage + places) & (questions.lengths > 0)
+    usable &= questions.lengths <= config.max_question
+    rows = np.flatnonzero(usable)
+    passage_of, file_of = features.passage_of, np.zeros(len(lengths), np.int32)
+    all_of = Examples(table, passages, questions, rows, passage_of, features.spans, file_of)
+    used = np.where(usable, lengths, 0)
+    offsets = np.concatenate([[0], np.cumsum(used)])
     values = np.empty((offsets[-1], 2), np.float16)
+    rows = rows[np.lexsort((passage_of[rows], lengths[rows]))]
     batches = np.split(rows, np.flatnonzero(np.diff(np.cumsum(lengths[rows]) // _TOKENS)) + 1)
 
-    def read(chosen: np.ndarray) -> tuple[np.ndarray, ...]:
-        return logits(teacher, own.batch(chosen)[0])
+    def read(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = logits(teacher, all_of.batch(chosen)[0])
+        return found.start, found.end
 
     with ThreadPoolExecutor(teacher.parallel) as pool:
         found = zip(batches, pool.map(read, batches), strict=True)
         for chosen, sides in track(found, "the teacher reads", len(batches)):
             for side, scores in enumerate(sides):
-                chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-                chances /= chances.sum(axis=1, keepdims=True)
-                for row, each in zip(chosen, chances, strict=True):
+                scores = scores - scores.max(axis=1, keepdims=True)
+                scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+                np.maximum(scores, _FLOOR, out=scores)
+                for row, each in zip(chosen, scores, strict=True):
                     values[offsets[row] : offsets[row + 1], side] = each[: lengths[row]]
-    return replace(examples, teacher_probabilities=Ragged(values, offsets))
+    return Ragged(values, offsets)

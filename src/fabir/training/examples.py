@@ -85,6 +85,10 @@ class Examples:
         batch = collate(self.table, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
 
+    def answerable(self, rows: np.ndarray) -> Tensor:
+        """[batch] whether some questions have an answer."""
+        return torch.from_numpy(self.spans.lengths[rows] > 0)
+
     def teacher_batch(self, rows: np.ndarray, length: int) -> Tensor | None:
         """[batch, length, 2] a teacher's probabilities for some questions, if there is one."""
         if self.teacher_probabilities is None:
@@ -111,9 +115,11 @@ def usable_examples(
     vocabulary: Vocabulary,
     config: TrainingConfig,
     file_of: np.ndarray | None = None,
+    *,
+    unanswerable: bool = False,
 ) -> Examples:
-    """The questions with an aligned answer whose texts are not too long. A reader that may say that
-    there is no answer uses unanswerable questions too.
+    """The questions with an aligned answer whose texts are not too long. With `unanswerable`, or
+    with a vocabulary of a reader that may say that there is no answer, those without one too.
 
     `file_of` numbers the file of each question; one file if not given.
 
@@ -130,8 +136,8 @@ def usable_examples(
     table, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)
-    unanswerable = (features.spans.lengths == 0) & (features.unaligned == 0)
-    usable &= (features.spans.lengths > 0) | (unanswerable & vocabulary.no_answer)
+    empty = (features.spans.lengths == 0) & (features.unaligned == 0)
+    usable &= (features.spans.lengths > 0) | (empty & (unanswerable or vocabulary.no_answer))
     if not usable.any():
         raise InputError(
             "no question to train on: none has an answer on word borders, in a passage of at most "

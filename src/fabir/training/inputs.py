@@ -1,5 +1,6 @@
 """The files that a run reads. Its settings are in `fabir.training.settings`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,7 @@ class RunFiles:
         dev: the SQuAD file to evaluate with; a sweep of learning rates needs none
         vectors: word vectors of a new reader
         start: the folder of a reader to go on from, instead of vectors
-        teacher: a reader to learn from beside the answers
+        teachers: readers to learn from beside the answers
         on_bad_answer: what happens to an answer of a training file that is not found at its
             offset: "error", "skip" or "repair"
     """
@@ -27,8 +28,16 @@ class RunFiles:
     dev: Path | None = None
     vectors: Path | str | None = None
     start: Path | None = None
-    teacher: Path | str | None = None
+    teachers: tuple[Path | str, ...] = ()
     on_bad_answer: Literal["error", "skip", "repair"] = "error"
+
+    def read_train(self) -> Iterator[Dataset]:
+        """The data of each training file.
+
+        Raises:
+            InputError: a file cannot be read.
+        """
+        return (read_squad(path, self.on_bad_answer) for path in self.train)
 
     def read_dev(self) -> Dataset:
         """The dev set, whose answers may stand anywhere.

@@ -20,7 +20,7 @@ from fabir.progress import live_line
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.examples import Examples
-from fabir.training.loss import span_loss
+from fabir.training.loss import no_answer_loss, span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
 from fabir.training.scores import dev_scores
@@ -152,6 +152,8 @@ class Trainer:
         for optimiser in self.optimisers:
             optimiser.step()
             optimiser.zero_grad()
+        if config.word_decay:
+            self.reader.network.embedding.words.pull_back(rate * config.word_decay)
         if self.average:
             parameters = dict(self.reader.network.named_parameters())
             # Early on the moving average forgets faster, so that no random weights remain in it.
@@ -189,9 +191,13 @@ class Trainer:
         teacher = self.examples.teacher_batch(rows, logits.start.shape[1])
         if teacher is not None:
             teacher = teacher.to(self.device)
-        config = self.config
+        config, truth = self.config, truth.to(self.device)
         smoothing, weight = config.label_smoothing, config.distillation_weight
-        return span_loss(logits, truth.to(self.device), smoothing, teacher, weight)
+        if logits.no_answer is None:
+            return span_loss(logits, truth, smoothing, teacher, weight)
+        answerable = self.examples.answerable(rows).to(self.device)
+        loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
+        return loss + config.no_answer_weight * no_answer_loss(logits.no_answer, answerable)
 
     def _evaluation_due(self) -> bool:
         times = self.config.evaluations

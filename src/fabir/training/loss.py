@@ -1,10 +1,11 @@
 """The negative log-likelihood of start and end (FABIR eq. 18), with the thesis' label smoothing
-and with a teacher's probabilities beside the truth."""
+and with a teacher's probabilities beside the truth; and that of having no answer."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from fabir.layers.pointer import SpanLogits
+from fabir.data.batches import SpanLogits
 
 
 def span_loss(
@@ -13,6 +14,7 @@ def span_loss(
     smoothing: float,
     teacher: Tensor | None = None,
     distillation_weight: float = 0.0,
+    answerable: Tensor | None = None,
 ) -> Tensor:
     """Start and end loss added, summed over the batch.
 
@@ -21,14 +23,31 @@ def span_loss(
         smoothing: probability spread around the true token as exp(-distance^2)
         teacher: [batch, passage, 2] a teacher's probabilities of start and end, if there is one
         distillation_weight: share of the targets that is the teacher's
+        answerable: [batch] whether a question has an answer; all have one if not given. A question
+            without one learns from the teacher alone, if at all
     """
     total = torch.zeros((), device=spans.device)
-    for side, scores in enumerate(logits):
+    weight = torch.full((len(spans), 1), distillation_weight, device=spans.device)
+    if answerable is not None:
+        weight = torch.where(answerable[:, None], weight, 1.0)
+    for side, scores in enumerate((logits.start, logits.end)):
         targets = _targets(scores, spans[:, side], smoothing)
         if teacher is not None:
-            targets = torch.lerp(targets, teacher[:, :, side], distillation_weight)
+            targets = torch.lerp(targets, teacher[:, :, side], weight)
+        elif answerable is not None:
+            targets = targets * answerable[:, None]
         total = total - (targets * scores.log_softmax(dim=1)).sum()
     return total
+
+
+def no_answer_loss(logits: Tensor, answerable: Tensor) -> Tensor:
+    """The negative log-likelihood of having no answer, summed over the batch.
+
+    Args:
+        logits: [batch] of having none
+        answerable: [batch] whether there is one
+    """
+    return F.binary_cross_entropy_with_logits(logits, (~answerable).float(), reduction="sum")
 
 
 def _targets(scores: Tensor, truth: Tensor, smoothing: float) -> Tensor:

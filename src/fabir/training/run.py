@@ -1,7 +1,7 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,16 +9,14 @@ import numpy as np
 import torch
 
 from fabir.data.features import Features, load_features
-from fabir.data.squad import Dataset, joined, read_squad
+from fabir.data.squad import Dataset, joined
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.runtime.base import load_model
 from fabir.runtime.locate import find_model
-from fabir.runtime.store import NETWORK, WEIGHTS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
-from fabir.training.distillation import with_teacher_probabilities
+from fabir.training.distillation import teacher_digest, teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
@@ -55,26 +53,21 @@ def train(
 def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
     dev = files.read_dev()
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
-    folder = find_model(files.teacher) if files.teacher else None
-    teacher = load_model(folder) if folder else None
+    teachers = [find_model(name) for name in files.teachers]
+    digests = [teacher_digest(folder) for folder in teachers]
     ready = prepare(config, files)
-    examples, settings = ready.examples, ready.settings
-    if folder:
-        settings += f" {_digest(folder)}"
+    examples, settings = ready.examples, " ".join([ready.settings, *digests])
     if resume:
         batches = len(examples.epoch(0, config.training))
         words = len(ready.reader.fixed_rows)
         _check_resumable(output, settings, batches, words, config.training)
-    if teacher:
-        examples = with_teacher_probabilities(teacher, examples, ready.features, config.training)
+    if teachers:
+        places = len(examples.table.before)
+        read = zip(files.read_train(), files.train, strict=True)
+        parts = [load_features(data, [path]) for data, path in read]
+        said = teacher_probabilities(teachers, parts, config.training, places)
+        examples = replace(examples, teacher_probabilities=said)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
-
-
-def _digest(folder: Path) -> str:
-    """SHA-256 of a reader's weights."""
-    names = NETWORK, WEIGHTS
-    path = next(folder / name for name in names if (folder / name).exists())
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class Prepared(NamedTuple):
@@ -82,7 +75,6 @@ class Prepared(NamedTuple):
 
     reader: TorchModel
     examples: Examples
-    features: Features
     settings: str
 
 
@@ -92,7 +84,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     Raises:
         InputError: files that cannot be read, or a reader to go on from that has another network.
     """
-    parts = [read_squad(path, files.on_bad_answer) for path in files.train]
+    parts = list(files.read_train())
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
     features = load_features(data, files.train)
@@ -103,8 +95,13 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         reader = _continued(config, files.start)
     else:
         reader = _new(config, features, files, no_answer)
-    examples = usable_examples(features, reader.vocabulary, config.training, file_of)
-    return Prepared(reader, examples, features, _settings(config, features, reader))
+    head = reader.network.tells_no_answer
+    if head and not no_answer:
+        note("all questions have an answer: the reader does not learn to tell that there is none")
+    examples = usable_examples(
+        features, reader.vocabulary, config.training, file_of, unanswerable=head
+    )
+    return Prepared(reader, examples, _settings(config, features, reader))
 
 
 def _check_resumable(
@@ -137,20 +134,24 @@ def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool
             f"the vectors in {files.vectors} have {vectors.dim} dimensions, the configuration is "
             f"meant for {meant} (vectors.dim)"
         )
+    has_head = getattr(config.network, "no_answer_hidden", 0) > 0
     vocabulary, rows = build_vocabulary(
-        features.counts(), vectors.words, config.vocabulary, no_answer=no_answer
+        features.counts(), vectors.words, config.vocabulary, no_answer=no_answer and not has_head
     )
     fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
     return TorchModel.build(config.reader, config.network, vocabulary, fixed)
 
 
 def _continued(config: RunConfig, start: Path) -> TorchModel:
-    """The reader in `start`, with the dropout rates of the configuration."""
+    """The reader in `start`, with the dropout rates of the configuration. It may get a head that
+    tells whether there is an answer."""
     old = TorchModel.load(start)
     try:
         reader = TorchModel.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
         reader.no_answer_threshold = old.no_answer_threshold
-        reader.network.load_state_dict(old.network.state_dict())
+        new = reader.network.state_dict()
+        head = {name: new[name] for name in new if name.startswith("no_answer.")}
+        reader.network.load_state_dict(head | old.network.state_dict())
     except (ValueError, RuntimeError) as error:
         raise InputError(
             f"the reader in {start} has another network than the configuration: use its own"

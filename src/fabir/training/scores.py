@@ -24,7 +24,7 @@ def dev_scores(model: TorchModel, dev: Dataset, accelerator: Accelerator) -> dic
     if world > 1:
         found = dict(gather_object(list(found.items())))
     texts = predictions(found)
-    if not (dev.has_unanswerable and model.vocabulary.no_answer):
+    if not (dev.has_unanswerable and model.tells_no_answer):
         return evaluate(dev, texts)
     chances = no_answer_probabilities(found)
     threshold = evaluate(dev, texts, chances)["best_f1_thresh"]

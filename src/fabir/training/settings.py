@@ -36,11 +36,14 @@ class TrainingConfig:
         average: decay of the exponential moving average of the weights, which is evaluated and
             kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
-        distillation_weight: share of a target that is the teacher's probabilities (knowledge
-            distillation), if there is a teacher
+        distillation_weight: share of a target that is the teachers' probabilities (knowledge
+            distillation), if there are teachers. For a question without an answer it is 1
+        no_answer_weight: of the loss of a head that tells whether there is an answer
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
+        word_decay: decay of these rows towards their vectors, as `weight_decay` is towards zero.
+            Rows of rare words are learnt by heart without it
         precision: arithmetic of the network: "bf16" (autocast) or "fp32"
         seed: the same seed gives the same run on the same machine
         evaluations: times an epoch that the dev set is evaluated; 0 for the end of training only
@@ -68,8 +71,10 @@ class TrainingConfig:
     average: float = 0.0
     label_smoothing: float = 0.1
     distillation_weight: float = 0.5
+    no_answer_weight: float = 1.0
     dropout_after: float = 0.0
     word_rows: int = 0
+    word_decay: float = 0.0
     precision: Literal["bf16", "fp32"] = "bf16"
     seed: int = 0
     evaluations: int = 1
@@ -79,7 +84,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_per_passage"
         others = "evaluations", "seed", "learning_rate", "weight_decay", "epsilon", "clip"
-        least_of = dict.fromkeys(counts, 1) | dict.fromkeys((*others, "word_rows"), 0)
+        others += "word_rows", "word_decay", "no_answer_weight"
+        least_of = dict.fromkeys(counts, 1) | dict.fromkeys(others, 0)
         for name, least in least_of.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
