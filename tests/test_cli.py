@@ -54,7 +54,7 @@ def test_answer_json_has_offsets_into_the_passage_as_given(
     for answer in record["answers"]:
         assert set(answer) == {"text", "start", "end", "score"}
         assert PASSAGE[answer["start"] : answer["end"]] == answer["text"]
-    assert record["no_answer"] == pytest.approx(1 - record["answers"][0]["score"])
+    assert 0 <= record["no_answer"] <= 1
     assert record["best_guess"] is None
     strict = json.loads(run(capsys, "answer", "What pulls?", *options, "--threshold", 1))
     changed = {"answers": [], "best_guess": record["answers"][0]}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -243,29 +242,32 @@ def test_index_update_and_ask(
     assert place.endswith("kites.md, line 3")
 
 
-def test_what_is_withheld_is_said(capsys: pytest.CaptureFixture[str], index: Index) -> None:
-    question = "Who flew the first kite of the valley in 1871?"
-    ask = ("ask", question, "--index", index.folder, "--format", "json")
-    given = json.loads(run(capsys, *ask)[0])
-    assert given["best_guess"] is None
+def test_what_is_withheld_is_said(
+    capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(score: float, *options: object) -> tuple[str, str]:
+        def load(_: object, threshold: float | None) -> Pointing:
+            pointing = Pointing(kite=score)
+            pointing.threshold = threshold
+            return pointing
+
+        monkeypatch.setattr(Predictor, "load", load)
+        question = "Who flew the first kite of the valley in 1871?"
+        return run(capsys, "ask", question, "--index", index.folder, "--top-k", 1, *options)
+
+    given = json.loads(ask(0.9, "--format", "json")[0])
+    assert (given["answers"][0]["text"], given["best_guess"]) == ("kite", None)
     score = given["answers"][0]["score"]
-    assert given["no_answer"] == pytest.approx(1 - score)
-    out, err = run(capsys, *ask, "--threshold", 1)
-    record = json.loads(out)
-    assert (record["answers"], record["best_guess"]) == ([], given["answers"][0])
-    guess = f'"{given["answers"][0]["text"]}"'
-    assert f"no answer is sure enough (best: {guess}, score {score:.2f})\n" == err
-    assert run(capsys, "ask", question, "--index", index.folder, "--threshold", 1) == ("", err)
-    asked = ("ask", "Which gardener ate the kite?", "--index", index.folder, "--threshold")
-    out, err = run(capsys, *asked, 1)
-    assert out == ""
-    assert re.fullmatch(
-        r'probably not in the documents \(\d+ %\); best guess: ".+" \(score 0\.\d\d\)\n', err
-    )
-    out, err = run(capsys, *asked, 0)
-    assert out
+    assert given["no_answer"] == 1 - score
+    out, err = ask(0.9, "--format", "json", "--threshold", 1)
+    assert json.loads(out) == given | {"answers": [], "best_guess": given["answers"][0]}
+    assert err == f'no answer is sure enough (best: "kite", score {score:.2f})\n'
+    assert ask(0.9, "--threshold", 1) == ("", err)
+    unlikely = 'probably not in the documents (100 %); best guess: "kite" (score 0.00)\n'
+    assert ask(1e-12) == ("", unlikely)
+    out, err = ask(1e-12, "--threshold", 0)
+    assert out.startswith("kite\t")
     assert err == ""
-    assert "from 0 to 1" in refused(capsys, *asked, 7)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -290,6 +292,8 @@ def test_the_command_line_refuses_in_one_line(
     run(capsys, "index", collection, *output)
     assert "--size" in refused(capsys, "index", *output, "--update", "--size", 9)
     assert "question is empty" in refused(capsys, "ask", " ", "--index", tmp_path / "index")
+    ask = ("ask", "Who?", "--index", tmp_path / "index")
+    assert "from 0 to 1" in refused(capsys, *ask, "--threshold", 7)
 
 
 def test_asking_needs_no_torch(collection: Path, tmp_path: Path) -> None:
