@@ -148,7 +148,8 @@ def test_the_index_is_asked(page: Page) -> None:
 def test_a_withheld_answer_is_a_guess_that_stands_back(page: Page) -> None:
     def answer(score: float, no_answer: float, **place: Any) -> None:
         """Let the service withhold "1082", whatever its model says."""
-        guess = {"text": "1082", "start": 29, "end": 33, "score": score, "passage": ABBEY, **place}
+        start = ABBEY.index("1082")
+        guess = {"text": "1082", "start": start, "end": start + 4, "score": score, **place}
         found = {"answers": [], "no_answer": no_answer, "best_guess": guess}
         page.browser.execute_script(
             "window.fetch = async () => new Response(JSON.stringify(arguments[0]))", found
