@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
 from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.training import finder
@@ -53,6 +54,31 @@ def test_answer_json_has_offsets_into_the_passage_as_given(
     for answer in record["answers"]:
         assert set(answer) == {"text", "start", "end", "score"}
         assert PASSAGE[answer["start"] : answer["end"]] == answer["text"]
+    assert 0 <= record["no_answer"] <= 1
+    assert record["best_guess"] is None
+    strict = json.loads(run(capsys, "answer", "What pulls?", *options, "--threshold", 1))
+    changed = {"answers": [], "best_guess": record["answers"][0]}
+    assert strict == record | changed
+
+
+def test_answer_says_what_is_withheld(
+    capsys: pytest.CaptureFixture[str], passage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Reading([Answer("the drops\ndown", 14, 28, 0.12)], 0.84)
+    monkeypatch.setattr(Predictor, "read_all", lambda *_: iter([found]))
+    options = ("answer", "What pulls?", "--passage", str(passage), "--threshold")
+    main([*options, "0.5"])
+    likely = 'probably not in the text (84 %); best guess: "the drops down" (score 0.12)\n'
+    assert capsys.readouterr() == ("", likely)
+    found = replace(found, no_answer=0.49)
+    main([*options, "0.5"])
+    unsure = 'no answer is sure enough (best: "the drops down", score 0.12)\n'
+    assert capsys.readouterr() == ("", unsure)
+    main([*options, "0.12"])
+    assert capsys.readouterr() == ("the drops down\n", "")
+    for outside in ("1.5", "-1", "nan"):
+        assert "from 0 to 1" in refused(capsys, *options, outside)
+    assert "--threshold" in refused(capsys, *options, "much")
 
 
 def test_answer_text_is_a_line_an_answer(
@@ -132,6 +158,32 @@ def test_predict_then_evaluate(
     assert from_file["total"] == len(ids)
 
 
+def test_predict_and_evaluate_with_a_threshold(
+    capsys: pytest.CaptureFixture[str], reader: Path, files: Files, tmp_path: Path
+) -> None:
+    written = [tmp_path / name for name in ("predictions.json", "nbest.json")]
+    predict = ("predict", files.dev, "--reader", reader, "--output", written[0])
+    evaluate = ("evaluate", files.dev, "--reader", reader)
+    run(capsys, *predict, "--nbest", written[1])
+    nbest = json.loads(written[1].read_text())
+    best = {name: answers[0] for name, answers in nbest.items()}
+    threshold = sorted(answer["probability"] for answer in best.values())[len(best) // 2]
+    run(capsys, *predict, "--threshold", threshold * 1.001)
+    predictions = json.loads(written[0].read_text())
+    for name, answer in best.items():
+        withheld = answer["probability"] < threshold * 1.001
+        assert predictions[name] == ("" if withheld else answer["text"])
+    assert {bool(text) for text in predictions.values()} == {True, False}
+    from_file = json.loads(run(capsys, "evaluate", files.dev, "--predictions", written[0]))
+    scores = json.loads(run(capsys, *evaluate, "--threshold", threshold * 1.001))
+    assert scores == from_file
+    always = json.loads(run(capsys, *evaluate, "--threshold", 0))
+    assert always == json.loads(run(capsys, *evaluate))
+    line = refused(capsys, "evaluate", files.dev, "--predictions", written[0], "--threshold", 0)
+    assert "--threshold goes with a model" in line
+    assert "not allowed" in refused(capsys, *evaluate, "--threshold", 0, "--na-prob-thresh", 1)
+
+
 def test_predict_refuses_data_and_writes_nothing(
     capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
 ) -> None:
@@ -161,6 +213,12 @@ def test_predict_rows(
     assert "2 rows answered, 1 bad rows skipped" in err
     answers = [json.loads(line) for line in output.read_text().splitlines()]
     assert [answer["id"] for answer in answers] == ["1", "3"]
+    strict = ("--threshold", 1, "--on-bad-row", "skip")
+    main([str(word) for word in (*options, tmp_path / "none.jsonl", *strict)])
+    withheld = [json.loads(line) for line in (tmp_path / "none.jsonl").read_text().splitlines()]
+    assert [row["answer"] for row in withheld] == ["", ""]
+    assert [row["best_guess"] for row in withheld] == [row["answer"] for row in answers]
+    capsys.readouterr()
     assert "official predictions" in refused(capsys, *options, output, "--nbest", tmp_path / "x")
     assert "are for rows" in refused(capsys, *options, tmp_path / "x.json", "--resume")
 

@@ -2,18 +2,17 @@
 
 import sys
 import types
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fabir import pipeline
 from fabir.answer.pipeline import QuestionAnsweringPipeline
-from fabir.answer.predictor import Predictor
+from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError
-from fabir.text.vocabulary import NO_ANSWER
 from factories import ABBEY, RAIN, small_reader
 
 QUESTION = "What pulls the drops?"
@@ -99,33 +98,62 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
         ask(question=QUESTION, context=long, max_seq_len=20, doc_stride=20)
 
 
-def test_an_impossible_answer_is_empty(tmp_path: Path) -> None:
-    model = small_reader()
-    always = pipeline(model=model, handle_impossible_answer=True)
-    results = always(QUESTION, RAIN, top_k=100)
-    assert results[-1] == {"score": 0.0, "start": 0, "end": 0, "answer": ""}
-    assert always(QUESTION, " ") == {"score": 1.0, "start": 0, "end": 0, "answer": ""}
-    assert pipeline(model=model)(QUESTION, " ") == []
+EMPTY = {"start": 0, "end": 0, "answer": ""}
 
 
-def test_the_score_of_an_impossible_answer_is_of_the_same_kind() -> None:
-    """If all logits are equal, no answer is as probable as any span."""
-    model = small_reader()
-    vocabulary = replace(model.vocabulary, trained=(NO_ANSWER, *model.vocabulary.trained))
-    rows = model.fixed_rows
-    model = type(model).build("fabir", model.config, vocabulary, rows)
+class Certain:
+    """In place of a Predictor: "Rain" with the score, and the no-answer probability, it is told."""
 
-    def equal(batch: Any, *_: Any) -> tuple[np.ndarray, np.ndarray]:
-        shape = len(batch.question), batch.passage.shape[1]
-        logits = np.where(batch.passage[batch.passage_of] > 0, 0.0, -np.inf).reshape(shape)
-        return logits.astype(np.float32), logits.astype(np.float32)
+    def __init__(self, score: float, no_answer: float) -> None:
+        self.reading = Reading(
+            [Answer("Rain", 0, 4, score), Answer("falls", 5, 10, 0.01)], no_answer
+        )
 
-    model.answer = equal  # type: ignore[method-assign]
-    results = pipeline(model=model)(
-        QUESTION, "Rain falls.", handle_impossible_answer=True, top_k=9, max_answer_len=1
-    )
-    assert {result["answer"] for result in results} == {"Rain", "falls", ".", ""}
-    assert [result["score"] for result in results] == pytest.approx([1 / 16] * 4)
+    def read_all(self, pairs: Iterable[Any], top_k: int) -> Iterator[Reading]:
+        for _ in pairs:
+            yield replace(self.reading, answers=self.reading.answers[:top_k])
+
+
+def ask_certain(score: float, no_answer: float, **options: Any) -> Any:
+    predictor: Any = Certain(score, no_answer)
+    return QuestionAnsweringPipeline(predictor, **options)(QUESTION, "Rain falls.")
+
+
+def test_the_empty_answer_is_first_if_it_is_likelier_than_the_best_span() -> None:
+    impossible = {"handle_impossible_answer": True}
+    assert ask_certain(0.3, 0.6, **impossible) == {"score": 0.6, **EMPTY}
+    assert ask_certain(0.6, 0.3, **impossible)["answer"] == "Rain"
+    results = ask_certain(0.6, 0.3, **impossible, top_k=3)
+    assert [each["answer"] for each in results] == ["Rain", "", "falls"]
+    assert results[1] == {"score": 0.3, **EMPTY}
+    results = ask_certain(0.3, 0.6, **impossible, top_k=2)
+    assert [each["answer"] for each in results] == ["", "Rain"]
+
+
+def test_without_the_option_no_answer_is_empty_however_likely_that_would_be() -> None:
+    assert ask_certain(0.01, 0.99)["answer"] == "Rain"
+    assert [each["answer"] for each in ask_certain(0.01, 0.99, top_k=3)] == ["Rain", "falls"]
+    model = small_reader(no_answer=True)
+    model.no_answer_threshold = 0.0
+    strict = Predictor(model, threshold=1.0)
+    assert strict.answer(QUESTION, RAIN) == []
+    assert pipeline(model=strict)(QUESTION, RAIN)["answer"] != ""
+
+
+def test_the_score_of_the_empty_answer_is_the_no_answer_probability() -> None:
+    predictor = Predictor(small_reader(no_answer=True))
+    results = pipeline(model=predictor)(QUESTION, RAIN, handle_impossible_answer=True, top_k=100)
+    reading = next(predictor.read_all([(QUESTION, RAIN)]))
+    (empty,) = [each for each in results if not each["answer"]]
+    assert empty == {"score": pytest.approx(reading.no_answer, rel=1e-3), **EMPTY}
+    scores = [each["score"] for each in results]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_blank_context_has_no_answer_but_the_empty_one() -> None:
+    always = pipeline(model=small_reader(), handle_impossible_answer=True)
+    assert always(QUESTION, " ") == {"score": 1.0, **EMPTY}
+    assert always(QUESTION, " ", handle_impossible_answer=False) == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.answer.batching import BatchedModel
-from fabir.answer.predictor import Answer, Predictor
+from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data.batches import Batch
 from fabir.errors import InputError
 from fabir.runtime.base import logits
@@ -357,10 +357,39 @@ def test_one_window_of_one_word_is_certain(predictor: Predictor) -> None:
 
 def test_a_folder_is_loaded_with_its_options(tmp_path: Path) -> None:
     lively_model().save(tmp_path)
-    loaded = Predictor.load(tmp_path, max_words=3)
-    assert loaded.max_words == 3
+    loaded = Predictor.load(tmp_path, max_words=3, threshold=0.0)
+    assert (loaded.max_words, loaded.threshold) == (3, 0.0)
+    assert Predictor.from_pretrained(tmp_path, threshold=0.5).threshold == 0.5
     same = lively_predictor(max_words=3)
     assert_alike(loaded.answer(*PAIRS[0], 2), same.answer(*PAIRS[0], 2))
+
+
+def test_with_a_threshold_answers_of_a_lower_score_are_withheld(predictor: Predictor) -> None:
+    reading = next(predictor.read_all(PAIRS[:1], 3))
+    scores = [answer.score for answer in reading.answers]
+    assert scores[0] > scores[1] > scores[2]
+    for threshold, count in ((0.0, 3), (scores[1], 2), ((scores[0] + scores[1]) / 2, 1), (1.0, 0)):
+        strict = Predictor(predictor.model, threshold=threshold)
+        assert_alike(strict.answer(*PAIRS[0], 3), reading.answers[:count])
+        assert_alike(next(strict.read_all(PAIRS[:1], 3)).answers, reading.answers)
+        assert strict.given(reading) == reading.answers[:count]
+        assert strict.given(reading, 0.0) == reading.answers
+        assert predictor.given(reading, threshold) == reading.answers[:count]
+
+
+def test_with_a_threshold_the_models_own_rule_does_not_apply() -> None:
+    model = small_reader(no_answer=True)
+    model.no_answer_threshold = 0.0
+    assert Predictor(model).answer(*PAIRS[0]) == []
+    assert len(Predictor(model, threshold=0).answer(*PAIRS[0])) == 1
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.01, float("nan"), float("inf")])
+def test_a_threshold_is_a_probability(predictor: Predictor, threshold: float) -> None:
+    with pytest.raises(InputError, match="from 0 to 1, not"):
+        Predictor(predictor.model, threshold=threshold)
+    with pytest.raises(InputError, match="from 0 to 1, not"):
+        predictor.given(Reading([], 1.0), threshold)
 
 
 @pytest.mark.slow

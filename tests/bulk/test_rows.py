@@ -71,13 +71,19 @@ def test_chunks_do_not_depend_on_what_is_skipped(
         assert list(read_chunks(path, skip)) == chunks[skip:]
 
 
-def test_an_answer_below_the_threshold_is_none() -> None:
+def test_a_row_has_the_answer_that_is_given_or_the_best_guess() -> None:
     asked = QuestionRow("q", "Who?", "Ada did.")
     reading = Reading([Answer("Ada", 0, 3, 0.5)], 0.4)
-    row = answer_row(asked, reading, 0.5)
+    row = answer_row(asked, reading, reading.answers)
     assert list(row) == list(rows.COLUMNS)
-    assert row["answer"] == "Ada"
-    for nothing in (answer_row(asked, reading, 0.3), answer_row(asked, Reading([], 1.0), 1.0)):
+    assert (row["answer"], row["score"], row["no_answer_score"]) == ("Ada", 0.5, 0.4)
+    assert (row["best_guess"], row["best_guess_score"]) == ("", None)
+    withheld = answer_row(asked, reading, [])
+    assert (withheld["best_guess"], withheld["best_guess_score"]) == ("Ada", 0.5)
+    blank = answer_row(asked, Reading([], 1.0), [])
+    assert (blank["best_guess"], blank["best_guess_score"]) == ("", None)
+    for nothing in (withheld, blank):
+        assert list(nothing) == list(rows.COLUMNS)
         assert nothing["answer"] == ""
         assert nothing["start"] is nothing["end"] is nothing["score"] is None
 

@@ -45,6 +45,37 @@ def test_rows_get_the_predictors_answers_in_order(source: Path, reader: Path) ->
     assert sorted(path.name for path in source.parent.iterdir()) == ["answers.jsonl", "rows.jsonl"]
 
 
+def test_below_the_threshold_a_row_has_the_guess_in_place_of_the_answer(
+    source: Path, reader: Path
+) -> None:
+    outputs = [source.with_name(f"{name}.jsonl") for name in ("all", "some")]
+    answer_rows(source, outputs[0], reader)
+    all_rows = [row.row for row in read_table(outputs[0])]
+    threshold = sorted(row["score"] for row in all_rows)[20]
+    answer_rows(source, outputs[1], reader, threshold=threshold)
+    some = [row.row for row in read_table(outputs[1])]
+    for row, full in zip(some, all_rows, strict=True):
+        if full["score"] >= threshold:
+            assert row == full
+        else:
+            withheld = dict.fromkeys(("start", "end", "score"))
+            guess = {"best_guess": full["answer"], "best_guess_score": full["score"]}
+            assert row == full | {"answer": ""} | withheld | guess
+    assert 0 < sum(not row["answer"] for row in some) < 40
+
+
+def test_a_run_is_not_resumed_with_another_threshold(source: Path, reader: Path) -> None:
+    output = source.with_name("answers.jsonl")
+    with source.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader, threshold=0.25)
+    with pytest.raises(InputError, match="another threshold: resume with the same one"):
+        answer_rows(source, output, reader, resume=True)
+    with pytest.raises(InputError, match="from 0 to 1, not 25"):
+        answer_rows(source, output, reader, threshold=25, resume=True)
+
+
 def test_questions_are_not_written_over(source: Path, reader: Path) -> None:
     before = source.read_bytes()
     with pytest.raises(InputError, match="what the questions are read from"):

@@ -17,7 +17,7 @@ from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
-from fabir.search.asker import Asker, Found, merge
+from fabir.search.asker import Asker, Found, Result, merge
 from fabir.search.index import Index, Passage
 
 BUNDLED = Calibration(bias=-1.92, search=0.176, reader=1.6, lead=0.8, least=0.11)
@@ -48,6 +48,7 @@ class Pointing:
     def __init__(self, **scores: float) -> None:
         self.scores = scores
         self.model = SimpleNamespace(no_answer_threshold=0.9, calibration=BUNDLED)
+        self.threshold: float | None = None
         self.read: list[str] = []
 
     def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
@@ -145,7 +146,53 @@ def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None
     pointing: Any = Pointing(kite=1e-12)
     pointing.model.calibration = NEUTRAL
     assert Asker(index, pointing).ask("Who flew the kite?")
-    assert not Asker(index, pointing, least=0.5).ask("Who flew the kite?")
+    assert not Asker(index, pointing, threshold=0.5).ask("Who flew the kite?")
+
+
+def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: Index) -> None:
+    asking, pointing = asker(index, kite=0.2)
+    (found, *_) = asking.ask("Who flew the kite?", 1)
+    lower, higher = found.score * 0.9, min(1.0, found.score * 1.1)
+    kite: Any = pointing
+    assert Asker(index, kite, threshold=lower).ask("Who flew the kite?", 1) == [found]
+    assert Asker(index, kite, threshold=higher).ask("Who flew the kite?") == []
+    pointing.threshold = higher
+    strict = Asker(index, kite)
+    assert strict.ask("Who flew the kite?") == []
+    assert Asker(index, kite, threshold=0).ask("Who flew the kite?", 1) == [found]
+    passages = strict.search("Who flew the kite?")
+    readings = list(pointing.read_all(("", each.text) for each in passages))
+    assert strict.choose(passages, readings, 1, lower).answers == [found]
+    with pytest.raises(InputError, match="from 0 to 1, not 2"):
+        Asker(index, kite, threshold=2)
+    with pytest.raises(InputError, match="from 0 to 1, not 2"):
+        strict.choose(passages, readings, 1, 2)
+
+
+def test_the_best_guess_is_there_if_no_answer_is_given(index: Index) -> None:
+    asking, _ = asker(index, kite=0.9)
+    result = asking.read("Who flew the kite?", 1)
+    assert result.best_guess is None
+    assert result.no_answer == 1 - result.answers[0].score
+    unsure, _ = asker(index, kite=1e-12)
+    result = unsure.read("Who flew the kite?")
+    assert result.answers == []
+    assert result.best_guess is not None
+    assert result.best_guess.text == "kite"
+    assert result.no_answer == 1 - result.best_guess.score > 0.5
+    assert unsure.read("zzz qqq") == Result([], 1.0, None)
+
+
+def test_with_a_threshold_the_models_own_rule_does_not_apply(index: Index) -> None:
+    pointing: Any = Pointing(kite=0.9)
+    pointing.model.no_answer_threshold = -1.0  # no passage is sure enough
+    refusing = Asker(index, pointing).read("Who flew the kite?")
+    assert refusing.answers == []
+    assert refusing.best_guess is not None
+    assert refusing.best_guess.text == "kite"
+    given = Asker(index, pointing, threshold=0).read("Who flew the kite?")
+    assert given.answers[0] == refusing.best_guess
+    assert given.best_guess is None
 
 
 def test_there_may_be_no_answer(index: Index) -> None:
@@ -195,6 +242,34 @@ def test_index_update_and_ask(
     assert place.endswith("kites.md, line 3")
 
 
+def test_what_is_withheld_is_said(
+    capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(score: float, *options: object) -> tuple[str, str]:
+        def load(_: object, threshold: float | None) -> Pointing:
+            pointing = Pointing(kite=score)
+            pointing.threshold = threshold
+            return pointing
+
+        monkeypatch.setattr(Predictor, "load", load)
+        question = "Who flew the first kite of the valley in 1871?"
+        return run(capsys, "ask", question, "--index", index.folder, "--top-k", 1, *options)
+
+    given = json.loads(ask(0.9, "--format", "json")[0])
+    assert (given["answers"][0]["text"], given["best_guess"]) == ("kite", None)
+    score = given["answers"][0]["score"]
+    assert given["no_answer"] == 1 - score
+    out, err = ask(0.9, "--format", "json", "--threshold", 1)
+    assert json.loads(out) == given | {"answers": [], "best_guess": given["answers"][0]}
+    assert err == f'no answer is sure enough (best: "kite", score {score:.2f})\n'
+    assert ask(0.9, "--threshold", 1) == ("", err)
+    unlikely = 'probably not in the documents (100 %); best guess: "kite" (score 0.00)\n'
+    assert ask(1e-12) == ("", unlikely)
+    out, err = ask(1e-12, "--threshold", 0)
+    assert out.startswith("kite\t")
+    assert err == ""
+
+
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     with pytest.raises(SystemExit) as stopped:
         main([str(argument) for argument in arguments])
@@ -217,6 +292,8 @@ def test_the_command_line_refuses_in_one_line(
     run(capsys, "index", collection, *output)
     assert "--size" in refused(capsys, "index", *output, "--update", "--size", 9)
     assert "question is empty" in refused(capsys, "ask", " ", "--index", tmp_path / "index")
+    ask = ("ask", "Who?", "--index", tmp_path / "index")
+    assert "from 0 to 1" in refused(capsys, *ask, "--threshold", 7)
 
 
 def test_asking_needs_no_torch(collection: Path, tmp_path: Path) -> None:

@@ -61,6 +61,29 @@ def test_answers_are_the_predictors(predictor: Predictor) -> None:
         (a.text, a.start, a.end) for a in expected
     ]
     assert found.json()["no_answer"] == pytest.approx(1 - answers[0]["score"])
+    assert found.json()["best_guess"] is None
+
+
+def test_below_the_threshold_there_is_a_guess_in_place_of_answers(predictor: Predictor) -> None:
+    every = post(predictor, "/answer", json={**ASKED, "top_k": 3, "threshold": 0}).json()
+    second = every["answers"][1]["score"]
+    between = post(predictor, "/answer", json={**ASKED, "top_k": 3, "threshold": second * 1.01})
+    assert between.json() == {**every, "answers": every["answers"][:1]}
+    above = post(predictor, "/answer", json={**ASKED, "threshold": 1}).json()
+    assert above["answers"] == []
+    assert above["best_guess"] == pytest.approx(every["answers"][0])
+    assert above["no_answer"] == pytest.approx(every["no_answer"])
+    null = post(predictor, "/answer", json={**ASKED, "threshold": None}).json()
+    assert null["answers"] == every["answers"][:1]
+
+
+def test_a_request_without_a_threshold_has_the_services(predictor: Predictor) -> None:
+    strict = Predictor(predictor.model, threshold=1.0)
+    assert post(strict, "/answer", json=ASKED).json()["best_guess"]["text"] == "1082"
+    assert post(strict, "/answer", json={**ASKED, "threshold": 0}).json()["best_guess"] is None
+    assert '"answers": []' in post(strict, "/explain", json=ASKED).text
+    page = post(strict, "/explain", json={**ASKED, "threshold": 0}).text
+    assert '"answers": [{"text": "1082"' in page
 
 
 def test_many_at_a_time_get_the_same_answers(predictor: Predictor) -> None:
@@ -133,6 +156,10 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
         ('{"question": "Who?", "passage": "a", "top_k": 0}', 422, "greater than or equal to 1"),
         ('{"question": "Who?", "passage": "a", "top_k": 21}', 422, "less than or equal to 20"),
         ('{"question": "Who?", "passage": "a", "top_k": NaN}', 422, "top_k"),
+        ('{"question": "Who?", "passage": "a", "threshold": 1.5}', 422, "threshold: Input"),
+        ('{"question": "Who?", "passage": "a", "threshold": -1}', 422, "threshold: Input"),
+        ('{"question": "Who?", "passage": "a", "threshold": NaN}', 422, "threshold: Input"),
+        ('{"question": "Who?", "passage": "a", "threshold": "much"}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}", 400, "body"),
         (json.dumps({"question": "w" * 1001, "passage": "a"}), 422, "at most 1000 char"),
         (json.dumps({"question": "Who?", "passage": "a" * 100_001}), 422, "at most 100000 char"),
@@ -194,6 +221,10 @@ def test_an_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Pat
     found = post(predictor, "/ask", json=asked, options={"asker": asker}).json()["answers"]
     assert found[0]["text"] == "Anna Mill"
     assert [each["text"] for each in found] == [a.text for a in asker.ask(*asked.values())]
+    strict = post(predictor, "/ask", json={**asked, "threshold": 1}, options={"asker": asker})
+    assert strict.json()["answers"] == []
+    assert strict.json()["best_guess"] == pytest.approx(found[0])
+    assert strict.json()["no_answer"] == pytest.approx(1 - found[0]["score"])
 
 
 def test_without_an_index_there_is_nothing_to_ask(predictor: Predictor) -> None:

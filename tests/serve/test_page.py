@@ -97,6 +97,8 @@ def test_an_example_is_answered_in_place(page: Page) -> None:
     page.ask()
     assert page.all(".answer b")[0].text == "1847"
     assert page.all("mark")[0].text.startswith("1847")
+    assert page["heading"].is_displayed()
+    assert page["guess"].text == ""
     assert len(page.all("mark")) == len(page.all(".answer")) == 3
     assert page["text"].text.startswith("The harbour of Brennick")
     loaded = page.run("performance.getEntriesByType('resource').map(each => each.name)")
@@ -141,6 +143,33 @@ def test_the_index_is_asked(page: Page) -> None:
     assert "kites.md" in page.all("#answers p")[0].text
     page["explain"].click()
     page.wait(lambda: page["view"].is_displayed())
+
+
+def test_a_withheld_answer_is_a_guess_that_stands_back(page: Page) -> None:
+    def answer(score: float, no_answer: float, **place: Any) -> None:
+        """Let the service withhold "1082", whatever its model says."""
+        start = ABBEY.index("1082")
+        guess = {"text": "1082", "start": start, "end": start + 4, "score": score, **place}
+        found = {"answers": [], "no_answer": no_answer, "best_guess": guess}
+        page.browser.execute_script(
+            "window.fetch = async () => new Response(JSON.stringify(arguments[0]))", found
+        )
+        page["go"].click()
+        page.wait(lambda: page["said"].text and "Reading" not in page["said"].text)
+
+    page.fill("When was the abbey founded?", ABBEY)
+    answer(0.12, 0.84)
+    assert page["said"].text == "Probably not in the text (84 %)."
+    assert page["guess"].text == "Best guess: \u201c1082\u201d (score 12.0 %)"
+    assert [each.text for each in page.all("mark.guess")] == ["1082"]
+    assert page.all(".answer, mark.best") == []
+    assert not page["heading"].is_displayed()
+    answer(0.6, 0.4)
+    assert page["said"].text == "No answer is sure enough."
+    page["from-index"].click()
+    answer(0.12, 0.88, passage=ABBEY, document="abbey.md", page=None, line=3)
+    assert page["said"].text == "Probably not in the documents (88 %)."
+    assert page["guess"].text.endswith("(score 12.0 %), abbey.md, line 3")
 
 
 def test_what_is_refused_is_said(page: Page) -> None:

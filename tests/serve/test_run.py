@@ -37,6 +37,7 @@ def test_what_cannot_be_served_is_refused(
     assert "cannot listen on" in refused(capsys, "--port", 99999)
     assert "cannot listen on no-such-host" in refused(capsys, "--host", "no-such-host")
     assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
+    assert "from 0 to 1" in refused(capsys, "--port", 0, "--threshold", 7)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "pip install 'fabir[serve]'" in refused(capsys, "--port", 0)
 
@@ -72,6 +73,14 @@ def test_another_sites_name_is_not_this_computers(service: Running) -> None:
     for host, status in ("evil.example", 421), ("localhost", 200):
         found = httpx.post(f"{service.url}/answer", json=ASKED, headers={"host": host}, timeout=60)
         assert found.status_code == status
+
+
+@pytest.mark.slow
+def test_its_threshold_is_that_of_requests_without_one() -> None:
+    with running("--threshold", "1") as service:
+        for asked, given in (ASKED, False), ({**ASKED, "threshold": 0}, True):
+            found = httpx.post(f"{service.url}/answer", json=asked, timeout=60).json()
+            assert bool(found["answers"]) == (found["best_guess"] is None) == given
 
 
 @pytest.mark.slow

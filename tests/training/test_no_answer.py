@@ -136,8 +136,14 @@ def test_the_command_line_says_that_there_is_no_answer(
     asked = ["answer", "What does a kite need?", "--passage", str(text), "--format", "json"]
     assert main([*asked, "--reader", str(tmp_path / "strict")]) in (0, None)
     output, errors = capsys.readouterr()
-    assert json.loads(output)["answers"] == []
-    assert "no answer in the passage" in errors
+    record = json.loads(output)
+    assert record["answers"] == []
+    assert record["best_guess"]["text"] in text.read_text()
+    assert record["best_guess"]["text"] in errors
+    main([*asked, "--reader", str(tmp_path / "strict"), "--threshold", "0"])
+    output, errors = capsys.readouterr()
+    assert json.loads(output)["answers"] == [record["best_guess"]]
+    assert errors == ""
 
     predictions, chances = tmp_path / "predictions.json", tmp_path / "na.json"
     options = ["--reader", str(folder)]

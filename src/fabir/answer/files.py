@@ -1,6 +1,7 @@
 """Answers to every question of a data set, and the official prediction files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data.squad import Dataset
 from fabir.files import write_json
 from fabir.progress import track
+
+Given = Callable[[Reading], list[Answer]]
+ALL: Given = attrgetter("answers")
 
 
 def read_dataset(
@@ -20,13 +24,16 @@ def read_dataset(
         yield question.id, reading
 
 
-def predictions(found: dict[str, Reading], threshold: float = 1.0) -> dict[str, str]:
-    """The official predictions: the best answer's text by question id.
+def predictions(found: dict[str, Reading], given: Given = ALL) -> dict[str, str]:
+    """The official predictions: the text of the best answer that is given, by question id.
 
-    The text is empty if there is no answer, or if the no-answer probability is above `threshold`.
+    The text is empty if none is given.
+
+    Args:
+        given: selects a reading's answers, such as `Predictor.given`; by default all
     """
     return {
-        name: next((answer.text for answer in reading.given(threshold)), "")
+        name: next((answer.text for answer in given(reading)), "")
         for name, reading in found.items()
     }
 
@@ -38,13 +45,16 @@ def no_answer_probabilities(found: dict[str, Reading]) -> dict[str, float]:
 
 def write_predictions(
     found: dict[str, Reading],
-    threshold: float,
+    given: Given,
     output: Path,
     nbest: Path | None = None,
     na_prob: Path | None = None,
 ) -> None:
-    """Write the official predictions; with `nbest` and `na_prob` also those files."""
-    write_json(output, predictions(found, threshold))
+    """Write the official predictions; with `nbest` and `na_prob` also those files.
+
+    `given` is that of `predictions`. The file `nbest` has all answers, given or not.
+    """
+    write_json(output, predictions(found, given))
     if nbest:
         write_json(nbest, {name: [_record(a) for a in found[name].answers] for name in found})
     if na_prob:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from fabir.answer.predictor import Answer, Predictor, Reading
+from fabir.answer.predictor import Answer, Predictor
 from fabir.errors import InputError
 from fabir.runtime.base import Model
 
@@ -62,8 +62,10 @@ class QuestionAnsweringPipeline:
 
     Options of a call, or of all calls:
         top_k: answers at most, which do not overlap (1)
-        handle_impossible_answer: whether an answer may be empty. The empty answer's score is the
-            no-answer probability, which is 0 if the model has no no-answer position (False)
+        handle_impossible_answer: whether an answer may be empty (False). The empty answer's score
+            is the no-answer probability, `Reading.no_answer`. It comes first if that is above the
+            best span's score. Without this option every answer is a span: neither the model's
+            no-answer threshold nor the `threshold` of a Predictor applies
         max_answer_len: words of an answer at most (15)
         max_seq_len: words of a window of the context (400)
         doc_stride: words that two windows share (a quarter)
@@ -107,21 +109,12 @@ class QuestionAnsweringPipeline:
         for reading in predictor.read_all(map(_example, given), top_k):
             found = list(reading.answers)
             if handle_impossible_answer:
-                found.append(Answer("", 0, 0, self._no_answer_score(reading)))
+                found.append(Answer("", 0, 0, reading.no_answer))
                 found = sorted(found, key=lambda answer: -answer.score)[:top_k]
             results = [
                 {"score": a.score, "start": a.start, "end": a.end, "answer": a.text} for a in found
             ]
             yield results[0] if len(results) == 1 else results
-
-    def _no_answer_score(self, reading: Reading) -> float:
-        """The probability of no answer among all spans, by its odds against the best one."""
-        if not reading.answers:
-            return 1.0
-        if not self.predictor.model.vocabulary.no_answer:
-            return 0.0
-        answer = 1 - reading.no_answer
-        return min(1.0, reading.answers[0].score * reading.no_answer / answer) if answer else 1.0
 
     def _resize(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 from fabir.answer.batching import BatchedModel, Window
 from fabir.answer.merging import Answer, Found, Reading, merge
 from fabir.answer.passages import PassageCache
+from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
 from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
@@ -32,6 +33,9 @@ class Predictor:
         stride: words from one window's beginning to the next
         max_words: words of the longest answer (FABIR eq. 19)
         memory: bytes of the passage cache, and again as many of the cache of spellings
+        threshold: least score of an answer that is given, from 0 to 1; 0 always answers. If None,
+            the model's own rule decides: no answer if `Reading.no_answer` is above the model's
+            `no_answer_threshold`
     """
 
     def __init__(
@@ -42,9 +46,11 @@ class Predictor:
         stride: int = 300,
         max_words: int = 15,
         memory: int = BUDGET,
+        threshold: float | None = None,
     ) -> None:
         if max_words < 1:
             raise InputError(f"an answer has at least 1 word, not {max_words}")
+        self.threshold = check_threshold(threshold)
         self._passages = PassageCache(window, stride, memory)
         prepare_to_answer()
         self.model = model
@@ -52,7 +58,8 @@ class Predictor:
         self._batched = BatchedModel(model, self._passages, max_words)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {"window": self.window, "stride": self.stride, "max_words": self.max_words}
+        names = "window", "stride", "max_words", "threshold"
+        options = {name: getattr(self, name) for name in names}
         return partial(type(self), **options), (self.model,)
 
     @property
@@ -62,25 +69,33 @@ class Predictor:
         return self.model
 
     @classmethod
-    def load(cls, folder: str | Path | None = None, **options: int) -> "Predictor":
+    def load(
+        cls, folder: str | Path | None = None, *, threshold: float | None = None, **options: int
+    ) -> "Predictor":
         """Load the model in `folder`, or the bundled model.
 
         `folder` may also be "bundled", or "owner/name" on the Hugging Face hub. An exported model
         needs no torch.
         """
-        return cls(load_model(find_model(folder)), **options)
+        return cls(load_model(find_model(folder)), threshold=threshold, **options)
 
     @classmethod
     def from_pretrained(
-        cls, name: str | Path, *, revision: str | None = None, **options: int
+        cls,
+        name: str | Path,
+        *,
+        revision: str | None = None,
+        threshold: float | None = None,
+        **options: int,
     ) -> "Predictor":
         """The same as `load`, under Hugging Face's name; `revision` is one of the hub's."""
-        return cls(load_model(find_model(name, revision)), **options)
+        return cls(load_model(find_model(name, revision)), threshold=threshold, **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
         """At most `top_k` answers that do not overlap, best first.
 
-        The list is empty for a blank passage, or if the model finds no answer in the passage.
+        The list is empty for a blank passage, or if no answer is given (see `threshold`).
+        `read_all` has the best spans also then.
 
         Raises:
             ValueError: a blank question, or `top_k` below 1.
@@ -95,13 +110,11 @@ class Predictor:
         Questions about one passage share its encoding. Later calls share it too, as long as the
         passage cache has room. Chunks of more than 65,536 words are not cached.
         """
-        threshold = self.model.no_answer_threshold
-        for reading in self.read_all(pairs, top_k):
-            yield reading.given(threshold)
+        yield from map(self.given, self.read_all(pairs, top_k))
 
     def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
-        """The same as `answer_all`, but each result has the best spans and the no-answer
-        probability."""
+        """The same as `answer_all`, but each result has the best spans, given or not, and the
+        no-answer probability."""
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages: list[str] = []
@@ -129,6 +142,20 @@ class Predictor:
             first += done
         for passage, results in zip(passages, found, strict=True):
             yield merge(passage, results, top_k, confidence)
+
+    def given(self, reading: Reading, threshold: float | None = None) -> list[Answer]:
+        """The answers of a reading that are given, best first.
+
+        Args:
+            threshold: another one than the predictor's
+
+        Raises:
+            InputError: `threshold` is not from 0 to 1.
+        """
+        threshold = self.threshold if threshold is None else check_threshold(threshold)
+        if threshold is None:
+            return reading.given(self.model.no_answer_threshold)
+        return [answer for answer in reading.answers if answer.score >= threshold]
 
     def forget(self) -> None:
         """Empty all caches. Later scores may differ in their last digits only.

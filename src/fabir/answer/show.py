@@ -4,22 +4,30 @@ import json
 import sys
 from dataclasses import asdict
 
-from fabir.answer.predictor import Answer
+from fabir.answer.predictor import Answer, Reading
+from fabir.answer.threshold import best_guess
 
 _AROUND = 60  # characters of the passage shown on either side of an answer
 
 
-def show_json(question: str, passage: str, answers: list[Answer]) -> None:
-    """One JSON object on stdout: the question, and answers with offsets into the passage."""
-    record = {"question": question, "answers": [asdict(answer) for answer in answers]}
+def show_json(question: str, passage: str, answers: list[Answer], reading: Reading) -> None:
+    """One JSON object on stdout: the question, the given answers with offsets into the passage, the
+    no-answer probability, and the best guess if no answer is given."""
+    guess = best_guess(reading, answers)
+    record = {
+        "question": question,
+        "answers": [asdict(answer) for answer in answers],
+        "no_answer": reading.no_answer,
+        "best_guess": guess and asdict(guess),
+    }
     print(json.dumps(record, ensure_ascii=False))
 
 
-def show_text(question: str, passage: str, answers: list[Answer]) -> None:
-    """Print each answer on its own line; on a terminal also its score and its context."""
+def show_text(question: str, passage: str, answers: list[Answer], reading: Reading) -> None:
+    """Print each given answer on its own line; on a terminal also its score and its context."""
     if not _on_terminal():
         for answer in answers:
-            print(" ".join(answer.text.split()))
+            print(_plain(answer.text))
         return
     from rich.console import Console
     from rich.text import Text
@@ -32,6 +40,32 @@ def show_text(question: str, passage: str, answers: list[Answer]) -> None:
         context += Text(answer.text, "reverse") + Text(" ".join(after.split("\n")) + "…", "dim")
         console.print(Text(answer.text, "bold"), f"  {answer.score:.0%}, from {answer.start}")
         console.print(context)
+
+
+def show_withheld(answers: list[Answer], reading: Reading) -> None:
+    """If no answer is given, say so on stderr."""
+    if guess := best_guess(reading, answers):
+        line = withheld_line(reading.no_answer, _plain(guess.text), guess.score, "text")
+        print(line, file=sys.stderr)
+    elif not answers:
+        print("the reader finds no answer in the passage", file=sys.stderr)
+
+
+def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str:
+    """One line that says that no answer is given, with the best guess and its score.
+
+    Args:
+        no_answer: probability that there is none
+        where: the noun for the place where it may be missing
+    """
+    if no_answer >= 0.5:
+        found = f"probably not in the {where} ({100 * no_answer:.0f} %)"
+        return f'{found}; best guess: "{guess}" (score {score:.2f})'
+    return f'no answer is sure enough (best: "{guess}", score {score:.2f})'
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _on_terminal() -> bool:

@@ -28,34 +28,34 @@ class AnsweredChunk(NamedTuple):
 class ChunkAnswerer:
     """Answers chunks with a reader that is loaded once. Every engine uses it."""
 
-    def __init__(self, reader: str | Path | None = None) -> None:
-        self.predictor = Predictor.load(reader)
+    def __init__(self, reader: str | Path | None = None, threshold: float | None = None) -> None:
+        self.predictor = Predictor.load(reader, threshold=threshold)
 
     def __call__(self, chunk: Chunk) -> AnsweredChunk:
         self.predictor.forget()  # no chunk depends on others, and memory does not grow
         pairs = [(asked.question, asked.context) for asked in chunk.questions]
-        threshold = self.predictor.model.no_answer_threshold
         readings = self.predictor.read_all(pairs)
         lines = [
-            json_line(answer_row(asked, reading, threshold))
+            json_line(answer_row(asked, reading, self.predictor.given(reading)))
             for asked, reading in zip(chunk.questions, readings, strict=True)
         ]
         return AnsweredChunk("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
 
 
-# Arguments: the file, the reader, the number of chunks to skip, whether to stop at a bad row.
-Engine = Callable[[Path, str | Path | None, int, bool], Iterator[AnsweredChunk]]
+# Arguments: the file, the reader, the threshold, the number of chunks to skip, whether to stop at a
+# bad row.
+Engine = Callable[[Path, str | Path | None, float | None, int, bool], Iterator[AnsweredChunk]]
 
 
 def answer_locally(
-    source: Path, reader: str | Path | None, skip: int, strict: bool
+    source: Path, reader: str | Path | None, threshold: float | None, skip: int, strict: bool
 ) -> Iterator[AnsweredChunk]:
     """Answer chunks one by one, on all processors of this machine."""
-    yield from map(ChunkAnswerer(reader), read_chunks(source, skip, strict=strict))
+    yield from map(ChunkAnswerer(reader, threshold), read_chunks(source, skip, strict=strict))
 
 
 def answer_on_ray(
-    source: Path, reader: str | Path | None, skip: int, strict: bool
+    source: Path, reader: str | Path | None, threshold: float | None, skip: int, strict: bool
 ) -> Iterator[AnsweredChunk]:
     """Answer chunks on a Ray cluster, with one worker and reader per processor.
 
@@ -81,7 +81,7 @@ def answer_on_ray(
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
     answered = chunks.map_batches(
         _RayWorker,
-        fn_constructor_args=(reader,),
+        fn_constructor_args=(reader, threshold),
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(size=workers),
         num_cpus=1,
@@ -99,8 +99,8 @@ def answer_on_ray(
 class _RayWorker:
     """Answers Ray's batches of pickled chunks."""
 
-    def __init__(self, reader: str | Path | None) -> None:
-        self.answer = ChunkAnswerer(reader)
+    def __init__(self, reader: str | Path | None, threshold: float | None) -> None:
+        self.answer = ChunkAnswerer(reader, threshold)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         chunks = map(pickle.loads, batch["chunk"])

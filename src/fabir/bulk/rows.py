@@ -5,7 +5,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fabir.answer.predictor import Reading
+from fabir.answer.predictor import Answer, Reading
+from fabir.answer.threshold import best_guess
 from fabir.data.squad import read_squad
 from fabir.data.tables import Numbered, batched, check_text, read_table, row_id, table_kind
 from fabir.errors import InputError
@@ -20,6 +21,8 @@ COLUMNS: dict[str, type] = {
     "end": int,
     "score": float,
     "no_answer_score": float,
+    "best_guess": str,
+    "best_guess_score": float,
 }
 
 
@@ -69,15 +72,24 @@ def read_chunks(path: Path, skip: int = 0, *, strict: bool = False) -> Iterator[
         yield chunk
 
 
-def answer_row(asked: QuestionRow, reading: Reading, threshold: float) -> dict[str, Any]:
-    """An output row. Without an answer the text is empty, and offsets and score are None."""
+def answer_row(asked: QuestionRow, reading: Reading, given: list[Answer]) -> dict[str, Any]:
+    """An output row.
+
+    If no answer is given, its text is empty, its offsets and score are None, and `best_guess` has
+    the best span. If one is given, `best_guess` is empty and its score None.
+    """
     row: dict[str, Any] = {"id": asked.id, "question": asked.question}
-    if given := reading.given(threshold):
+    if given:
         best = given[0]
         row |= {"answer": best.text, "start": best.start, "end": best.end, "score": best.score}
     else:
         row |= {"answer": "", "start": None, "end": None, "score": None}
-    return row | {"no_answer_score": reading.no_answer}
+    guess = best_guess(reading, given)
+    return row | {
+        "no_answer_score": reading.no_answer,
+        "best_guess": guess.text if guess else "",
+        "best_guess_score": guess.score if guess else None,
+    }
 
 
 def _questions(path: Path) -> Iterator[Numbered]:

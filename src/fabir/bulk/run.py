@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from fabir.answer.threshold import check_threshold
 from fabir.bulk.engines import ENGINES
 from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK, COLUMNS
@@ -34,6 +35,7 @@ def answer_rows(
     output: str | Path,
     reader: str | Path | None = None,
     *,
+    threshold: float | None = None,
     engine: str = "local",
     resume: bool = False,
     on_bad_row: Literal["error", "skip"] = "error",
@@ -48,13 +50,15 @@ def answer_rows(
             `passage`) and optionally `id`; or a SQuAD file
         output: a file of the same kinds of table; its columns are `fabir.bulk.rows.COLUMNS`
         reader: a reader's folder or name; the bundled reader by default
+        threshold: least score of an answer that is given, see `Predictor`
         engine: "local", or "ray" for a Ray cluster
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
 
     Raises:
-        InputError: a file cannot be read or written, a row is bad, all rows are bad, or the
-            unfinished run has other settings.
+        InputError: a file cannot be read or written, a row is bad, all rows are bad, the unfinished
+            run has other settings, or `threshold` is not from 0 to 1.
     """
+    check_threshold(threshold)
     source, output = Path(source), Path(output)
     if not table_kind(output):
         raise InputError(f"{output}: rows are written as {', '.join(KINDS)}")
@@ -62,11 +66,13 @@ def answer_rows(
     if output.resolve() == source.resolve():
         raise InputError(f"{output} is what the questions are read from: name another file")
     folder = find_model(reader)
-    journal = Journal(output, _settings(source, folder, output), resume=resume)
+    settings = _settings(source, folder) | {"threshold": threshold}
+    journal = Journal(output, settings, resume=resume)
     try:
         with _progress(journal) as show:
             strict = on_bad_row == "error"
-            for answered in ENGINES[engine](source, folder, journal.done["chunks"], strict):
+            chunks = journal.done["chunks"]
+            for answered in ENGINES[engine](source, folder, threshold, chunks, strict):
                 if strict and answered.bad:
                     raise InputError(f"{answered.bad[0]}; correct it, or choose --on-bad-row skip")
                 _warn(answered.bad, journal.done["bad"])
@@ -96,7 +102,7 @@ def _finish(journal: Journal, output: Path) -> None:
     journal.remove()
 
 
-def _settings(source: Path, reader: Path, output: Path) -> dict[str, Any]:
+def _settings(source: Path, reader: Path) -> dict[str, Any]:
     """The settings that must be the same when a run is resumed."""
     try:
         state = source.stat()

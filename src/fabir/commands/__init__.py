@@ -20,6 +20,16 @@ def add_reader(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_threshold(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        metavar="P",
+        help="least score of an answer that is given, from 0 to 1; 0 always answers (default: the "
+        "model's own rule decides)",
+    )
+
+
 def add_on_bad_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-bad-answer",

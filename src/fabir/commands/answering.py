@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader
+from fabir.commands import AddCommand, add_reader, add_threshold
 from fabir.errors import InputError
 
 
@@ -22,12 +22,13 @@ def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
+    add_threshold(parser)
     parser.add_argument("--format", choices=["text", "json"], default="text")
 
 
 def _answer(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
-    from fabir.answer.show import show_json, show_text
+    from fabir.answer.show import show_json, show_text, show_withheld
     from fabir.files import read_text
 
     passage = read_text(options.passage)
@@ -35,12 +36,12 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError("the question is empty: ask something")
     if not passage.strip():
         raise InputError(f"the passage {options.passage} is empty: there is nothing to answer from")
-    predictor = Predictor.load(options.reader)
-    answers = predictor.answer(options.question, passage, options.top_k)
+    predictor = Predictor.load(options.reader, threshold=options.threshold)
+    reading = next(predictor.read_all([(options.question, passage)], options.top_k))
+    answers = predictor.given(reading)
     show = show_json if options.format == "json" else show_text
-    show(options.question, passage, answers)
-    if not answers:
-        print("the reader finds no answer in the passage", file=sys.stderr)
+    show(options.question, passage, answers, reading)
+    show_withheld(answers, reading)
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +57,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         help="a .jsonl, .csv or .parquet file gets one row per question, any other file the "
         "official predictions",
     )
+    add_threshold(parser)
     official = parser.add_argument_group("official predictions")
     official.add_argument(
         "--nbest", type=Path, metavar="FILE", help="the 20 best answers to each question"
@@ -89,10 +91,9 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
         check_output(path)
     data = read_squad(options.data, "keep")
     top_k = 20 if options.nbest else 1
-    predictor = Predictor.load(options.reader)
+    predictor = Predictor.load(options.reader, threshold=options.threshold)
     found = dict(read_dataset(predictor, data, top_k))
-    threshold = predictor.model.no_answer_threshold
-    write_predictions(found, threshold, options.output, options.nbest, options.na_prob)
+    write_predictions(found, predictor.given, options.output, options.nbest, options.na_prob)
 
 
 def _predict_rows(options: argparse.Namespace) -> None:
@@ -104,6 +105,7 @@ def _predict_rows(options: argparse.Namespace) -> None:
         options.data,
         options.output,
         options.reader,
+        threshold=options.threshold,
         engine=options.engine,
         resume=options.resume,
         on_bad_row=options.on_bad_row,
@@ -118,7 +120,9 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--predictions", type=Path, metavar="FILE")
     add_reader(source)  # pyright: ignore[reportArgumentType]
     parser.add_argument("--na-prob", type=Path, metavar="FILE", help="used with --predictions")
-    parser.add_argument(
+    rule = parser.add_mutually_exclusive_group()
+    add_threshold(rule)  # pyright: ignore[reportArgumentType]
+    rule.add_argument(
         "--na-prob-thresh",
         type=float,
         metavar="P",
@@ -133,6 +137,8 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
 
     if options.na_prob and not options.predictions:
         raise InputError("--na-prob goes with --predictions")
+    if options.predictions and options.threshold is not None:
+        raise InputError("--threshold goes with a model: predictions have no scores")
     data = read_squad(options.data, "keep")
     threshold = options.na_prob_thresh
     if options.predictions:
@@ -143,7 +149,8 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
         from fabir.answer.predictor import Predictor
         from fabir.evaluation.model import evaluate_model
 
-        scores = evaluate_model(Predictor.load(options.reader), data, threshold)
+        predictor = Predictor.load(options.reader, threshold=options.threshold)
+        scores = evaluate_model(predictor, data, threshold)
     print(json.dumps(scores, indent=1))
 
 

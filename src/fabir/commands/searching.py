@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader
+from fabir.commands import AddCommand, add_reader, add_threshold
 from fabir.errors import InputError
 
 
@@ -69,6 +69,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to give (5)")
     parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 5)")
     add_reader(parser)
+    add_threshold(parser)
     parser.add_argument("--format", choices=["text", "json"], default="text")
 
 
@@ -77,16 +78,16 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.search.asker import PASSAGES, Asker
     from fabir.search.index import Index
     from fabir.search.prompt import read_questions
-    from fabir.search.show import show_json, show_text
+    from fabir.search.show import show_json, show_text, show_withheld
 
     passages = PASSAGES if options.passages is None else options.passages
     index = Index.open(options.index)
-    asker = Asker(index, Predictor.load(options.reader), passages=passages)
+    predictor = Predictor.load(options.reader, threshold=options.threshold)
+    asker = Asker(index, predictor, passages=passages)
     show = show_json if options.format == "json" else show_text
     asked = read_questions() if options.question is None else [options.question]
     for question in asked:
-        found = asker.ask(question, options.top_k)
-        show(question, found)
+        result = asker.read(question, options.top_k)
+        show(question, result)
         sys.stdout.flush()
-        if not found:
-            print("no passage answers that", file=sys.stderr)
+        show_withheld(result)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader
+from fabir.commands import AddCommand, add_reader, add_threshold
 
 
 def add_commands(add: AddCommand) -> None:
@@ -15,6 +15,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--index", type=Path, metavar="INDEX", help="an index of documents to answer from"
     )
+    add_threshold(parser)
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="(default: this computer only)"
     )
@@ -34,4 +35,11 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 def _serve(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.serve.run import serve
 
-    serve(options.host, options.port, options.reader, options.index, options.allow_host)
+    serve(
+        options.host,
+        options.port,
+        options.reader,
+        options.index,
+        options.allow_host,
+        options.threshold,
+    )

@@ -1,6 +1,7 @@
 """Scores of models by groups of questions, as numbers. `evaluation.report` shows them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ def analyse(
     if not found:
         raise InputError("there is nothing to analyse: name models")
     texts = {
-        name: predictions(dict(readings), thresholds[name]) for name, readings in found.items()
+        name: predictions(dict(readings), partial(Reading.given, threshold=thresholds[name]))
+        for name, readings in found.items()
     }
     questions: list[dict[str, Any]] = [
         {

@@ -1,21 +1,28 @@
 """The official metrics of a model on a data set."""
 
+from functools import partial
+
 from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
-from fabir.answer.predictor import Predictor
+from fabir.answer.predictor import Predictor, Reading
 from fabir.data.squad import Dataset
 from fabir.evaluation.squad import evaluate
 
 
 def evaluate_model(
-    predictor: Predictor, data: Dataset, threshold: float | None = None
+    predictor: Predictor, data: Dataset, no_answer_threshold: float | None = None
 ) -> dict[str, float | int]:
     """The official metrics of a model's answers to every question of `data`.
 
-    Above the no-answer probability `threshold` there is no answer. By default it is the model's.
+    Above the no-answer probability `no_answer_threshold` there is no answer. By default the
+    predictor decides. If it has a `threshold`, there are no scores at the best no-answer
+    probabilities.
     """
     found = dict(read_dataset(predictor, data))
-    if threshold is None:
-        threshold = predictor.model.no_answer_threshold
+    if no_answer_threshold is None and predictor.threshold is not None:
+        return evaluate(data, predictions(found, predictor.given))
+    if no_answer_threshold is None:
+        no_answer_threshold = predictor.model.no_answer_threshold
     if not data.has_unanswerable:
-        return evaluate(data, predictions(found, threshold))
-    return evaluate(data, predictions(found), no_answer_probabilities(found), threshold)
+        given = partial(Reading.given, threshold=no_answer_threshold)
+        return evaluate(data, predictions(found, given))
+    return evaluate(data, predictions(found), no_answer_probabilities(found), no_answer_threshold)

@@ -36,7 +36,7 @@ class Explanation:
             one
         asked: the question's words
         start, end: probability that the answer starts and ends at each of `words`
-        answers: the best answers of the whole passage
+        answers: the best answers of the whole passage; none if none is given
         maps: attention maps, in the order of the network
     """
 
@@ -51,18 +51,27 @@ class Explanation:
 
 
 @torch.inference_mode()
-def explain(model: TorchModel, question: str, passage: str, top_k: int = 5) -> Explanation:
-    """Answer a question, and explain the window that holds the best answer.
+def explain(
+    model: TorchModel,
+    question: str,
+    passage: str,
+    top_k: int = 5,
+    threshold: float | None = None,
+) -> Explanation:
+    """Answer a question, and explain the window that holds the best span.
+
+    Args:
+        threshold: see `Predictor`
 
     Raises:
-        InputError: a blank question or passage.
+        InputError: a blank question or passage, or `threshold` is not from 0 to 1.
     """
     tokens, asked = tokenise(passage), tokenise(question).words
     if not asked:
         raise InputError("the question is empty: ask something")
     if not tokens.words:
         raise InputError("the passage is empty: there is nothing to answer from")
-    predictor = Predictor(model)
+    predictor = Predictor(model, threshold=threshold)
     reading = next(predictor.read_all([(question, passage)], top_k))
     best = reading.answers[0]
     begin, end = max(
@@ -85,7 +94,7 @@ def explain(model: TorchModel, question: str, passage: str, top_k: int = 5) -> E
     sides = Side("question", asked, place), Side("passage", padded, place)
     maps = attention_maps(found, sides)
     start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
-    answers = reading.given(model.no_answer_threshold)
+    answers = predictor.given(reading)
     return Explanation(question, passage, words, asked, start, stop, answers, maps)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fabir.answer.predictor import Answer, Predictor, Reading
+from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.index import Index, Passage
@@ -37,6 +38,21 @@ class Found:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a question to an index.
+
+    answers: the answers that are given, best first
+    no_answer: probability that the best span is not the answer, one minus its score; 1 if there is
+        no span
+    best_guess: the best span if no answer is given, else None; also None if there is no span
+    """
+
+    answers: list[Found]
+    no_answer: float
+    best_guess: Found | None
+
+
 class Asker:
     """Answers questions from an index.
 
@@ -44,7 +60,10 @@ class Asker:
         index: the index to retrieve passages from
         predictor: the predictor that reads the passages
         passages: number of passages to read per question
-        least: minimum score of an answer; by default that of the predictor's calibration
+        threshold: least score of an answer that is given, from 0 to 1; 0 always answers. By
+            default the predictor's. If that is None too, the model's own rule decides: it has the
+            least score `calibration.least`, and takes no answer from a passage whose
+            `Reading.no_answer` is above the model's `no_answer_threshold`
     """
 
     def __init__(
@@ -53,20 +72,24 @@ class Asker:
         predictor: Predictor,
         *,
         passages: int = PASSAGES,
-        least: float | None = None,
+        threshold: float | None = None,
     ) -> None:
         if passages < 1:
             raise InputError(f"at least 1 passage must be read, not {passages}")
         self.index, self.predictor = index, predictor
         self.passages = passages
-        self.least = predictor.model.calibration.least if least is None else least
+        self.threshold = predictor.threshold if threshold is None else check_threshold(threshold)
 
     def ask(self, question: str, top_k: int = 5) -> list[Found]:
-        """At most `top_k` answers with different texts, best first; none if all score too low.
+        """At most `top_k` answers with different texts, best first; none if none is given.
 
         Raises:
             InputError: a blank question, or `top_k` below 1.
         """
+        return self.read(question, top_k).answers
+
+    def read(self, question: str, top_k: int = 5) -> Result:
+        """The same as `ask`, with the no-answer probability and the best guess."""
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages = self.search(question)
@@ -84,13 +107,34 @@ class Asker:
         return self.index.search(question, self.passages)
 
     def choose(
-        self, passages: list[Passage], readings: Iterable[Reading], top_k: int
-    ) -> list[Found]:
-        """At most `top_k` answers, chosen from the readings of the passages."""
-        found = zip(passages, readings, strict=True)
+        self,
+        passages: list[Passage],
+        readings: Iterable[Reading],
+        top_k: int,
+        threshold: float | None = None,
+    ) -> Result:
+        """The result for a question, from the readings of its passages.
+
+        Args:
+            top_k: answers at most
+            threshold: another one than the asker's
+
+        Raises:
+            InputError: `threshold` is not from 0 to 1.
+        """
+        found = list(zip(passages, readings, strict=True))
         model = self.predictor.model
-        ranked = merge(found, model.no_answer_threshold, model.calibration)
-        return [_found(*each) for each in ranked[:top_k] if each[0] >= self.least]
+        threshold = self.threshold if threshold is None else check_threshold(threshold)
+        if threshold is None:
+            allowed, least = model.no_answer_threshold, model.calibration.least
+        else:
+            allowed, least = 1.0, threshold
+        ranked = merge(found, calibration=model.calibration)
+        likely = ranked if allowed >= 1 else merge(found, allowed, model.calibration)
+        answers = [_found(*each) for each in likely[:top_k] if each[0] >= least]
+        if not ranked:
+            return Result([], 1.0, None)
+        return Result(answers, 1 - ranked[0][0], None if answers else _found(*ranked[0]))
 
 
 def merge(

@@ -4,26 +4,27 @@ import json
 import sys
 from dataclasses import asdict
 
-from fabir.search.asker import Found, sentence_around
+from fabir.answer.show import withheld_line
+from fabir.search.asker import Found, Result, sentence_around
 from fabir.search.documents import printable
 
 
-def show_json(question: str, found: list[Found]) -> None:
-    """Print one JSON object: the question and its answers, with all fields of `Found`."""
-    print(json.dumps({"question": question, "answers": [asdict(answer) for answer in found]}))
+def show_json(question: str, result: Result) -> None:
+    """Print one JSON object: the question, and all fields of `Result`."""
+    print(json.dumps({"question": question, **asdict(result)}))
 
 
-def show_text(question: str, found: list[Found]) -> None:
+def show_text(question: str, result: Result) -> None:
     """Print one line per answer: its text and place. On a terminal, print its sentence too."""
     if not _on_terminal():
-        for answer in found:
+        for answer in result.answers:
             print(f"{_plain(answer.text)}\t{place(answer)}")
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    for answer in found:
+    for answer in result.answers:
         title = Text(_plain(answer.text), "bold")
         console.print(title, Text(f"  {answer.score:.0%}, {place(answer)}"), soft_wrap=True)
         begin, end = sentence_around(answer.passage, answer.passage_start, answer.passage_end)
@@ -32,6 +33,15 @@ def show_text(question: str, found: list[Found]) -> None:
         sentence = Text("  ") + Text(_spaced(before), "dim")
         sentence += Text(_spaced(answer.text), "reverse") + Text(_spaced(after), "dim")
         console.print(sentence)
+
+
+def show_withheld(result: Result) -> None:
+    """If no answer is given, say so on stderr."""
+    if guess := result.best_guess:
+        text = _plain(guess.text)
+        print(withheld_line(result.no_answer, text, guess.score, "documents"), file=sys.stderr)
+    elif not result.answers:
+        print("no passage answers that", file=sys.stderr)
 
 
 def place(answer: Found) -> str:

@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from fabir import __version__
 from fabir.answer.predictor import Predictor
+from fabir.answer.threshold import best_guess
 from fabir.errors import InputError
 from fabir.serve.attention import Explainer
 from fabir.serve.batching import MAX_WAITING, Batcher, BusyError
@@ -34,7 +35,7 @@ class Service:
         self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, max_waiting: int
     ) -> None:
         self.asker, self.explainer = asker, explainer
-        self.threshold = predictor.model.no_answer_threshold
+        self.predictor = predictor
         self.metrics = Metrics()
         self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is not thread-safe
         self.batcher = Batcher(
@@ -46,7 +47,9 @@ class Service:
         """Answers a question about a passage."""
         pair = asked.question, asked.passage
         (reading,) = await self.batcher.read([pair], asked.top_k)
-        return Answers(answers=reading.given(self.threshold), no_answer=reading.no_answer)
+        given = self.predictor.given(reading, asked.threshold)
+        guess = best_guess(reading, given)
+        return Answers(answers=given, no_answer=reading.no_answer, best_guess=guess)
 
     async def ask(self, asked: ToAsk) -> Findings:
         """Answers a question from the documents of the index."""
@@ -57,13 +60,17 @@ class Service:
         passages = await loop.run_in_executor(self._searching, search, asked.question)
         pairs = [(asked.question, passage.text) for passage in passages]
         readings = await self.batcher.read(pairs, asked.top_k)
-        return Findings(answers=self.asker.choose(passages, readings, asked.top_k))
+        result = self.asker.choose(passages, readings, asked.top_k, asked.threshold)
+        return Findings(
+            answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
+        )
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
         """An HTML page that shows the reader's attention."""
         if obstacle := self.explainer.obstacle:
             raise HTTPException(501, obstacle)
-        text = await self.explainer.page(asked.question, asked.passage, asked.top_k)
+        threshold = self.predictor.threshold if asked.threshold is None else asked.threshold
+        text = await self.explainer.page(asked.question, asked.passage, asked.top_k, threshold)
         return HTMLResponse(text, headers={"content-security-policy": POLICY})
 
     async def health(self) -> Health:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import WEIGHTS
@@ -42,8 +42,8 @@ class Explainer:
             return "the attention view needs torch, which is not installed where this service runs"
         return None
 
-    async def page(self, question: str, passage: str, top_k: int) -> str:
-        """The page's HTML.
+    async def page(self, *asked: Any) -> str:
+        """The page's HTML. The arguments are those of `explain` after the model.
 
         Raises:
             InputError: a blank text.
@@ -54,7 +54,7 @@ class Explainer:
         self._pending += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, self._page, question, passage, top_k)
+            return await loop.run_in_executor(self._thread, self._page, *asked)
         finally:
             self._pending -= 1
 
@@ -62,12 +62,12 @@ class Explainer:
         """Stop the thread."""
         self._thread.shutdown()
 
-    def _page(self, question: str, passage: str, top_k: int) -> str:
+    def _page(self, *asked: Any) -> str:
         from fabir.explain.page import explain, write_page
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "page.html"
-            write_page(explain(self._reader, question, passage, top_k), path)
+            write_page(explain(self._reader, *asked), path)
             return path.read_text(encoding="utf-8")
 
     @cached_property

@@ -21,6 +21,16 @@ Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_not_bl
 Passage = Annotated[str, Field(max_length=MAX_PASSAGE), AfterValidator(_not_blank)]
 TopK = Annotated[int, Field(ge=1, le=MAX_ANSWERS, description="answers wanted")]
 
+Threshold = Annotated[
+    float | None,
+    Field(
+        ge=0,
+        le=1,
+        description="least score of an answer that is given; 0 always answers; null: the service's "
+        "threshold, or the model's own rule",
+    ),
+]
+
 
 class ToAnswer(BaseModel):
     """A question about a passage."""
@@ -28,6 +38,7 @@ class ToAnswer(BaseModel):
     question: Question
     passage: Passage
     top_k: TopK = 1
+    threshold: Threshold = None
 
 
 class ToAsk(BaseModel):
@@ -35,22 +46,26 @@ class ToAsk(BaseModel):
 
     question: Question
     top_k: TopK = 5
+    threshold: Threshold = None
 
 
 class Answers(BaseModel):
-    """Spans of the passage, best first; none if the reader finds no answer.
+    """Spans of the passage, best first; none if no answer is given.
 
     Offsets count code points.
     """
 
     answers: list[Answer]
     no_answer: Annotated[float, Field(description="probability that there is no answer")]
+    best_guess: Annotated[Answer | None, Field(description="the best span if none is given")]
 
 
 class Findings(BaseModel):
-    """Spans of documents, best first. Offsets count code points."""
+    """Spans of documents, best first; none if no answer is given. Offsets count code points."""
 
     answers: list[Found]
+    no_answer: Annotated[float, Field(description="one minus the best span's score")]
+    best_guess: Annotated[Found | None, Field(description="the best span if none is given")]
 
 
 class Health(BaseModel):

@@ -22,6 +22,7 @@ def serve(
     reader: Path | None = None,
     index: Path | None = None,
     names: Sequence[str] = (),
+    threshold: float | None = None,
 ) -> None:
     """Answer over HTTP until a signal stops the service. Requests received by then are answered.
 
@@ -31,10 +32,11 @@ def serve(
         index: the folder of an index to answer from
         names: host names to accept in requests, besides "localhost" and IP addresses. Without
             names, any host is accepted if the service listens on more than this computer
+        threshold: that of requests without one, see `Predictor`
 
     Raises:
         InputError: a package is missing, the reader or index does not exist, a host name is
-            invalid, or the service cannot listen on the address.
+            invalid, the service cannot listen on the address, or `threshold` is not from 0 to 1.
     """
     for name in names:
         if not _NAME.fullmatch(name):
@@ -49,7 +51,7 @@ def serve(
             raise
         raise InputError("serving needs FastAPI: pip install 'fabir[serve]'") from error
     listening = _listen(host, port)
-    predictor = Predictor.load(reader)
+    predictor = Predictor.load(reader, threshold=threshold)
     asker = None
     if index:
         from fabir.search.asker import Asker

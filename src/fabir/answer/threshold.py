@@ -1,0 +1,20 @@
+"""The threshold: the least score of an answer that is given. `Predictor.given` applies it."""
+
+from fabir.answer.merging import Answer, Reading
+from fabir.errors import InputError
+
+
+def check_threshold(threshold: float | None) -> float | None:
+    """The threshold as it is; None stands for the model's own rule.
+
+    Raises:
+        InputError: it is not from 0 to 1.
+    """
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise InputError(f"a threshold is a score from 0 to 1, not {threshold}")
+    return threshold
+
+
+def best_guess(reading: Reading, given: list[Answer]) -> Answer | None:
+    """The best span if no answer is given, else None; also None if there is no span."""
+    return None if given else next(iter(reading.answers), None)
