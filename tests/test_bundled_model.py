@@ -85,7 +85,7 @@ def test_the_best_span_leads_the_second(
     """Else the scores may change with the processor or with the version of ONNX Runtime."""
     answer, calls = predictor.model.answer, []
 
-    def record(*arguments: Any) -> tuple[np.ndarray, ...]:
+    def record(*arguments: Any) -> SpanLogits[np.ndarray]:
         calls.append(answer(*arguments))
         return calls[-1]
 
@@ -93,7 +93,7 @@ def test_the_best_span_leads_the_second(
     for passage, question in data.questions:
         predictor.answer(question.text, passage.text)
     assert len(calls) == len(data)
-    found = [top_spans(start, end, k=2).score[0] for start, end in calls]
+    found = [top_spans(start, end, k=2).score[0] for start, end, _ in calls]
     margins = {
         q.id: best - next for (_, q), (best, next) in zip(data.questions, found, strict=True)
     }

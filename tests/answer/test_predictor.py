@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fabir.answer.batching import BatchedModel
 from fabir.answer.predictor import Answer, Predictor, Reading
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.errors import InputError
 from fabir.runtime.base import logits
 from fabir.runtime.torch_model import TorchModel
@@ -63,7 +63,7 @@ class Encoder:
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> SpanLogits[np.ndarray]:
         np.testing.assert_array_equal(encoded[..., 0], batch.words[batch.passage])
         return logits(self.model, batch)
 

@@ -14,9 +14,11 @@ from fabir.data.batches import SpanLogits
 from fabir.layers.dropout import Dropout, enable_dropout
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.readers import READERS
+from fabir.readers.crossconv import CrossConvConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.training.config_files import load_config
+from fabir.training.loss import no_answer_loss
 from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
@@ -25,7 +27,9 @@ SPANS = [(first, last) for *_, first, last in EXAMPLES]
 
 def cases() -> Iterator[Any]:
     """A reader's name and a small config; rows that differ in training alone are one case."""
-    found: dict[tuple[str, Any], str] = {}
+    found: dict[tuple[str, Any], str] = {
+        ("crossconv", small_config(CrossConvConfig(no_answer_hidden=6))): "with a head"
+    }
     for name, entry in READERS.items():
         found[name, small_config(entry.config())] = name
     for name in CONFIGS:
@@ -39,14 +43,25 @@ def reader(request: pytest.FixtureRequest) -> TorchModel:
     return small_reader(*request.param)
 
 
-def read(reader: TorchModel, *pairs: tuple[str, str]) -> SpanLogits[Tensor]:
+def sides(logits: SpanLogits[Tensor]) -> list[Tensor]:
+    """[batch, passage] logits of start and end; and [batch, 1] of no answer if there is a head."""
+    none = [] if logits.no_answer is None else [logits.no_answer[:, None]]
+    return [logits.start, logits.end, *none]
+
+
+def read(reader: TorchModel, *pairs: tuple[str, str]) -> list[Tensor]:
     with torch.no_grad():
-        return reader.network(batch_of(reader.vocabulary, *pairs))
+        logits = reader.network(batch_of(reader.vocabulary, *pairs))
+    assert (logits.no_answer is not None) == reader.network.tells_no_answer
+    return sides(logits)
 
 
 def loss_of(logits: SpanLogits, spans: list[tuple[int, int]] = SPANS) -> Tensor:
     first, last = torch.tensor(spans).unbind(1)
-    return F.cross_entropy(logits.start, first) + F.cross_entropy(logits.end, last)
+    loss = F.cross_entropy(logits.start, first) + F.cross_entropy(logits.end, last)
+    if logits.no_answer is not None:
+        loss = loss + no_answer_loss(logits.no_answer, torch.ones(len(spans)) > 0)
+    return loss
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, PAIRS[:1], [("Where", RAIN)], [("Where", "Caen")]])
@@ -55,7 +70,10 @@ def test_logits_are_float32_and_masked_at_padding(
 ) -> None:
     batch = batch_of(reader.vocabulary, *pairs)
     passage = batch.for_questions(batch.passage)
-    for logits in read(reader, *pairs):
+    for none in read(reader, *pairs)[2:]:
+        assert none.shape == (len(pairs), 1)
+        assert none.dtype == torch.float32
+    for logits in read(reader, *pairs)[:2]:
         assert logits.shape == passage.shape
         assert logits.dtype == torch.float32
         assert (logits[passage == 0] == PADDING_LOGIT).all()
@@ -85,10 +103,9 @@ def test_a_passage_is_encoded_alone_and_answered_from_again(reader: TorchModel) 
         assert encoded.shape[:2] == batch.passage.shape == (1, 16)
         kept = torch.where(batch.passage_mask, encoded, 7.0)
         found = network.answer(kept, vectors[batch.question], batch)
-    for question, start, end in zip(questions, *found, strict=True):
-        (alone,), (last,) = read(reader, (question, RAIN))
-        torch.testing.assert_close(start[: len(alone)], alone, atol=1e-4, rtol=0)
-        torch.testing.assert_close(end[: len(last)], last, atol=1e-4, rtol=0)
+    for row, question in enumerate(questions):
+        for alone, side in zip(read(reader, (question, RAIN)), sides(found), strict=True):
+            torch.testing.assert_close(side[row, : alone.shape[1]], alone[0], atol=1e-4, rtol=0)
 
 
 def test_the_gradient_reaches_every_parameter(reader: TorchModel) -> None:
@@ -98,7 +115,8 @@ def test_the_gradient_reaches_every_parameter(reader: TorchModel) -> None:
     real = batch.for_questions(batch.passage) > 0
     # Not the loss: a softmax takes no notice of what is added to all logits, such as a last bias.
     mixed = sum(
-        (side[real] * torch.randn(int(real.sum()), generator=generator)).sum() for side in logits
+        (side * torch.randn(side.shape, generator=generator))[real[:, : side.shape[1]]].sum()
+        for side in sides(logits)
     )
     parameters = dict(reader.network.named_parameters())
     assert isinstance(mixed, Tensor)
@@ -128,7 +146,7 @@ def test_reads_and_learns_under_bfloat16(reader: TorchModel) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         logits = reader.network(batch_of(reader.vocabulary, *PAIRS))
     assert logits.start.dtype == logits.end.dtype == torch.float32
-    for rough, exact in zip(logits, read(reader, *PAIRS), strict=True):
+    for rough, exact in zip(sides(logits), read(reader, *PAIRS), strict=True):
         torch.testing.assert_close(rough, exact, atol=0.1, rtol=0.1)
     parameters = list(reader.network.parameters())
     exact = loss_of(reader.network(batch_of(reader.vocabulary, *PAIRS)))
@@ -159,7 +177,7 @@ def test_trains_with_dropout_alike_from_one_seed(reader: TorchModel) -> None:
     dropped = any(isinstance(layer, Dropout) and layer.threshold for layer in layers)
     assert torch.equal(found[0], found[2]) != dropped
     enable_dropout(twin.network, False)
-    for trained, exact in zip(twin.network(batch), read(reader, *PAIRS), strict=True):
+    for trained, exact in zip(sides(twin.network(batch)), read(reader, *PAIRS), strict=True):
         torch.testing.assert_close(trained, exact, atol=1e-4, rtol=0)
 
 

@@ -3,7 +3,7 @@
 This module handles spans, masses and offsets. `answer.batching` runs the model on windows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +36,12 @@ class Reading:
     answers: the best spans that do not overlap, whatever `no_answer` is
     no_answer: probability that the passage has no answer. For a model that cannot tell, it is one
         minus the best span's score. It is 1 if there is no span.
+    features: of the best answer, that probabilities are made of; see `fabir.runtime.settings`
     """
 
     answers: list[Answer]
     no_answer: float
+    features: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
     def given(self, threshold: float) -> list[Answer]:
         """The answers, or an empty list if `no_answer` is above `threshold`."""
@@ -87,17 +89,15 @@ def merge(
         scores = np.minimum.accumulate(logistic(features @ confidence.score))
     rows = zip(best.starts.tolist(), best.ends.tolist(), scores.tolist(), strict=True)
     answers = [Answer(passage[start:end], start, end, score) for start, end, score in rows]
-    head = min((found.head for found in windows_found if found.head is not None), default=None)
     if confidence.no_answer:
-        features[0, _HEAD] = head or 0.0
         none = logistic(features[0] @ confidence.no_answer)
-    elif head is not None:
-        none = logistic(head)
+    elif windows_found[0].head is not None:
+        none = logistic(features[0, _HEAD])
     elif no_start > -np.inf:
         none = logistic(no_start + no_end - best.scores[0])
     else:
         none = 1 - scores[0]
-    return Reading(answers, float(none))
+    return Reading(answers, float(none), tuple(features[0].tolist()))
 
 
 def logistic(x: Any) -> Any:

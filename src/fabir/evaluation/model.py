@@ -14,14 +14,14 @@ def evaluate_model(
     """The official metrics of a model's answers to every question of `data`.
 
     Above the no-answer probability `no_answer_threshold` there is no answer. By default the
-    predictor decides. If it has a `threshold`, there are no scores at the best no-answer
-    probabilities.
+    predictor decides, but every question of SQuAD 1.1 data is answered. If the predictor has a
+    `threshold`, there are no scores at the best no-answer probabilities.
     """
     found = dict(read_dataset(predictor, data))
     if no_answer_threshold is None and predictor.threshold is not None:
         return evaluate(data, predictions(found, predictor.given))
     if no_answer_threshold is None:
-        no_answer_threshold = predictor.model.no_answer_threshold
+        no_answer_threshold = predictor.model.no_answer_threshold if data.has_unanswerable else 1.0
     if not data.has_unanswerable:
         given = partial(Reading.given, threshold=no_answer_threshold)
         return evaluate(data, predictions(found, given))

@@ -55,14 +55,13 @@ class Confidence:
     - 1
     - `span`: the logarithm of the probability of its first word times that of its last
     - `place`: that of the probability that the true answer begins within it, times ends within it
-    - `head`: the logit of no answer, of a network with a head for it, else 0
+    - `head`: the logit of no answer in its window, of a network with a head for it, else 0
     - `windows`: the logarithm of the number of the passage's windows
 
     Args:
         score: weights of the features, in this order, for the answer being right: its F1 with a
             true answer is at least 0.5. Without weights the score is the span's probability
-        no_answer: weights for the passage having no answer, of the best answer's features. The
-            head's logit is that of the window that denies least
+        no_answer: weights for the passage having no answer, of the best answer's features
     """
 
     score: tuple[float, ...] = ()
