@@ -25,8 +25,16 @@ _NUMBER = re.compile(
 )
 _LOWER = re.compile(r"(?<![\w'’-])[^\W\d_]+")
 # After these a capital may begin a sentence, whatever the word is.
-_OPENING = re.compile(r"(?:^|[\"“‘«:;(\[—–])\s*$")
+_OPENING = re.compile(r"[\"“‘«:;(\[—–]\s?$")
 _BEFORE = re.compile(r"(\w+)\s+$")
+# A name before a noun: "the American whaler". A verb or a word of grammar is not a noun.
+_VERB_LIST = """
+    a also and are as at but by can could did do does during for from had has have he her his if in
+    into is it its made of on or our s said she since that the their they to took was were when
+    where which while who will with would
+"""
+_VERBS = "|".join(_VERB_LIST.split())
+_NOUN = re.compile(rf"\s(?!(?:{_VERBS})\b)[^\W\d_A-Z]+\b(?<!ed)")
 _PLACES = {"in", "at", "near", "from", "to", "outside", "across"}
 _MONTH_LIST = """
     January February March April May June July August September October November December
@@ -35,6 +43,9 @@ _DAY_LIST = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 _LINK_LIST = "of the de del della der di du la le van von ibn bin al s"
 _MONTHS, _DAYS = frozenset(_MONTH_LIST.split()), frozenset(_DAY_LIST.split())
 _LINKS = frozenset(_LINK_LIST.split())
+_MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(_MONTHS))})\s$")
+_MONTH_AFTER = re.compile(rf"\s(?:of\s)?(?:{'|'.join(sorted(_MONTHS))})\b")
+_AUXILIARIES = {"did", "do", "does", "will", "would", "can", "could"}
 _TRIES = 20  # others of a kind that are looked at
 
 
@@ -43,7 +54,7 @@ class Entity:
     """A name or a number: `text` stands at the half-open character offsets `start` to `end`.
 
     Entities of one `kind` may take each other's place: years, numbers of as many digits, months,
-    or names of as many words after a similar word.
+    or names of as many words that stand in similar places.
     """
 
     text: str
@@ -68,22 +79,28 @@ class Entities:
 
     def find(self, text: str) -> list[Entity]:
         """The entities of a text, in order; they do not overlap."""
-        found = [_numeric(match) for match in _NUMBER.finditer(text)]
+        found: list[Entity] = []
         for start, end in sentences(text):
             for match in _NAME.finditer(text, start, end):
                 found += self._name(text, start, match)
-        return sorted(found, key=lambda entity: entity.start)
+        found += [_numeric(text, match) for match in _NUMBER.finditer(text)]
+        found.sort(key=lambda entity: entity.start)
+        ends = [0, *(entity.end for entity in found)]
+        # A number within a name, as in "C-17", is none of its own.
+        return [each for each, end in zip(found, ends, strict=False) if each.start >= end]
 
     def _name(self, text: str, sentence: int, match: re.Match[str]) -> list[Entity]:
         start, end = match.span()
-        if _OPENING.search(text[sentence:start]) or match[0].startswith("I "):
+        before = text[max(sentence, start - 20) : start]
+        if not before or _OPENING.search(before) or match[0].startswith("I "):
             first = _FIRST.match(text, start, end)
             if first and first[1] not in self._names:
                 start = first.end()
         name = text[start:end]
         if not name or name == "I":
             return []
-        return [Entity(name, start, end, _name_kind(name, text[max(0, start - 20) : start]))]
+        kind = _name_kind(name, text[max(0, start - 20) : start], bool(_NOUN.match(text, end)))
+        return [Entity(name, start, end, kind)]
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -125,20 +142,25 @@ class Pool:
         return None
 
 
-def _numeric(match: re.Match[str]) -> Entity:
+def _numeric(text: str, match: re.Match[str]) -> Entity:
     whole, fraction, ending = match.groups()
+    start, end = match.span()
     if whole is None:
         kind = ("number word",)
+    elif len(whole) < 3 and (
+        _MONTH_BEFORE.search(text[max(0, start - 12) : start]) or _MONTH_AFTER.match(text, end)
+    ):
+        kind = ("date", ending or "")
     elif ending:
         kind = ("decade" if ending == "s" else "ordinal", str(len(whole)))
     elif not fraction and len(whole) == 4 and whole[0] in "12":
-        kind = ("year", whole[:2])
+        kind = ("year",)
     else:
         kind = ("number", str(min(len(whole), 6)), "fraction" if fraction else "whole")
-    return Entity(match[0], *match.span(), kind)
+    return Entity(match[0], start, end, kind)
 
 
-def _name_kind(name: str, before: str) -> Kind:
+def _name_kind(name: str, before: str, noun_follows: bool) -> Kind:
     words = name.split()
     if len(words) == 1 and name in _MONTHS:
         return ("month",)
@@ -149,4 +171,5 @@ def _name_kind(name: str, before: str) -> Kind:
     last = _BEFORE.search(before)
     word = last[1].lower() if last else ""
     context = "place" if word in _PLACES else word if word in {"the", "by"} else ""
-    return ("name", str(min(len(words), 3)), context)
+    modifier = noun_follows and word not in _AUXILIARIES
+    return ("name", str(min(len(words), 3)), context, "modifier" if modifier else "")

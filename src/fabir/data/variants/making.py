@@ -47,16 +47,13 @@ def vary(
     vectors: Vectors | None = None,
     seed: int = 0,
 ) -> Varied:
-    """`copies` variants of each question of `dataset`, without the questions themselves.
+    """`copies` variants of each question of `dataset`, without the questions, as SQuAD 2.0 data.
 
-    The kind of a variant is drawn among the kinds that suit the question, each as probably. Up to
-    five questions about one passage take the same kind if it suits them, and share a changed
-    passage. The variants are SQuAD 2.0 data. Their ids get the kind appended, and the copy's number
-    if there are several. A question with neither an answer nor the mark of an unanswerable one has
-    no variants. Only `seed` determines the result.
-
-    Args:
-        vectors: for the kind `question`, which only drops words without them
+    The kinds that suit a question are equally probable. Up to five questions about one passage take
+    the same kind if it suits them, and share a changed passage. Ids get the kind appended, and the
+    copy's number if there are several. An unlabelled question has no variants: it has no answer and
+    is not marked as unanswerable. Without `vectors` the kind `question` only drops words. Only
+    `seed` determines the result.
 
     Raises:
         InputError: an unknown kind, a wrong number, or no question suits any of the kinds.
@@ -70,14 +67,15 @@ def vary(
     varied: set[str] = set()
     passages: list[Passage] = []
     articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
-    for article in track(articles, "making variants"):
+    for passages_of in track(articles, "making variants"):
+        article = Article(passages_of, corpus)
         made: dict[str, list[Question]] = {}  # the questions of each text
-        for kind, copy, variant in _variants(Article(article, corpus), maker_of, copies, generator):
+        for kind, copy, variant in _variants(article, maker_of, copies, generator):
             counts[kind] += 1
             varied.add(variant.question.id)
             id = f"{variant.question.id}-{kind}" + (f"-{copy}" if copies > 1 else "")
             made.setdefault(variant.text, []).append(replace(variant.question, id=id))
-        title = article[0].title
+        title = passages_of[0].title
         passages += [Passage(text, title, tuple(asked)) for text, asked in made.items()]
     if not passages:
         raise InputError(f"no question suits: {', '.join(maker_of)}; choose other kinds")

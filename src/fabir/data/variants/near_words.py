@@ -1,12 +1,14 @@
 """Words that are near a word, by the cosine of their vectors."""
 
+from itertools import islice
+
 import numpy as np
 
 from fabir.text.vectors import Vectors
 
 _FREQUENT = 30_000  # words among which neighbours are looked for; files have frequent words first
 _NEAREST = 5
-_MINIMUM = 0.6  # cosine
+_MINIMUM = 0.7  # cosine
 
 
 class NearWords:
@@ -30,10 +32,9 @@ class NearWords:
         row = self._rows.get(word, self._rows.get(word.lower()))
         if row is None:
             return []
-        cosines = self._matrix @ self._matrix[row]
-        found = []
-        for index in np.argsort(-cosines, kind="stable")[: 4 * _NEAREST].tolist():
-            other = self._words[index]
-            if cosines[index] >= _MINIMUM and other.isalpha() and other.lower() != word.lower():
-                found.append(other)
-        return found[:_NEAREST]
+        # Not `@`: its threads make sums, and so ties, depend on the machine.
+        cosines = np.einsum("ij,j->i", self._matrix, self._matrix[row])
+        near = np.flatnonzero(cosines >= _MINIMUM)
+        words = [self._words[index] for index in near[np.argsort(-cosines[near], kind="stable")]]
+        found = (near for near in words if near.isalpha() and near.lower() != word.lower())
+        return list(islice(found, _NEAREST))

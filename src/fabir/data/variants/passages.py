@@ -73,7 +73,7 @@ def joined(
     article = source.article
     short = article.lengths + article.lengths[source.place] <= _LONGEST
     short[source.place] = False
-    others = [article.passages[place].text for place in np.flatnonzero(short)]
+    others = [article.passages[place].text for place in np.flatnonzero(short).tolist()]
     others = [other for other in others if other != text]
     chosen = [question for question in questions if question.answers]
     if not chosen or not others:

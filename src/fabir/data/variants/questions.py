@@ -20,31 +20,36 @@ _SIMILAR = 3  # other passages that one is drawn from
 _FEWEST = 4  # words that a question must have beside its question words, to lose one
 _MANY = 8  # words with which a question may lose two
 # White space comes before and after, or the end of a clause: no half of a name is dropped.
-_WORD = re.compile(r"(?<!\S)[^\W_]+(?:[-'’][^\W_]+)*(?=\s|[?,;]|$)")
+_WORD = re.compile(r"(?<!\S)[^\W_]+(?:[-'’][^\W_]+)*(?=[?,;]?(?:\s|$))")
 _QUESTION_WORD_LIST = "what which who whom whose when where why how many much"
 _QUESTION_WORDS = frozenset(_QUESTION_WORD_LIST.split())
 # These carry a question's sense or its grammar. Their neighbours say something else.
 _FIXED_WORD_LIST = """
-    a about after all an and any are as at be because been before being between both but by can
+    a about after all also an and another any are as at be because been before being between both
+    but by can either even just me my neither now off once out own same since so such too up while
+    himself herself itself themselves him us we
     could did do does during each first for from had has have he her his if in into is it its last
     least less more most no not of on one only or other our over second she should some than that
     the their them then there these they third this those through to two under until was were will
     with without would you your north south east west
 """
-_FIXED_WORDS = frozenset(_FIXED_WORD_LIST.split())
+_FIXED_WORDS = frozenset(_FIXED_WORD_LIST.split()) | _QUESTION_WORDS
 
 
 def other(
     source: Source, questions: Sequence[Question], generator: np.random.Generator
 ) -> list[Variant]:
     """The question with one of the three most similar other passages of the article that have none
-    of its answers: unanswerable."""
+    of its answers: unanswerable. Questions take the same one where they can."""
     made = []
+    taken: set[int] = set()
     for question in questions:
         if question.answers:
             places = list(islice(source.article.others.ranked(question, source.place), _SIMILAR))
             if places:
+                places = [place for place in places if place in taken] or places
                 place = places[generator.integers(len(places))]
+                taken.add(place)
                 text = source.article.passages[place].text
                 made.append(Variant(text, _unanswerable(question, question.text)))
     return made
@@ -99,6 +104,7 @@ def _changed(
     """The question without a word, or as probably with a near word in its place."""
     start, end = word.span()
     near = near_words.near(word[0]) if near_words and _replaceable(word[0]) else []
+    near = [other for other in near if _replaceable(other)]
     if near and generator.random() < 0.5:
         return text[:start] + near[generator.integers(len(near))] + text[end:]
     before = text[:start].rstrip()
