@@ -240,6 +240,7 @@ def test_entity_asks_about_something_that_is_not_in_the_passage() -> None:
         ("Ben sells 1,200 maps of the Isle of Wight.", ["Ben", "1,200", "Isle of Wight"]),
         ("Maps and St. John's the 3rd C-17 or the U.S. army", ["St. John", "3rd", "C-17", "U.S."]),
         ("Where is Åse? Here, in Кыргызстан, five of them are.", ["Åse", "Кыргызстан", "five"]),
+        ("They sail with Maps or with Charts, Ben; The EU", ["Charts", "Ben", "EU"]),
         ('He said "Maps sell" on 4 May; I did not.', ["4", "May"]),
     ],
 )

@@ -67,7 +67,8 @@ class Entities:
     """Finds names (runs of capitalised words) and numbers.
 
     The first word of a sentence belongs to a name only if `texts` have it more often with a
-    capital inside sentences than without a capital.
+    capital inside sentences than without a capital. A word that they have as often without a
+    capital is no name on its own.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -76,6 +77,7 @@ class Entities:
             for start, end in sentences(text):
                 seen.update(_LOWER.findall(text, start + 1, end))
         self._names = {word for word, count in seen.items() if count > seen[word.lower()]}
+        self._common = {word for word, count in seen.items() if count >= seen[word.capitalize()]}
 
     def find(self, text: str) -> list[Entity]:
         """The entities of a text, in order; they do not overlap."""
@@ -97,7 +99,8 @@ class Entities:
             if first and first[1] not in self._names:
                 start = first.end()
         name = text[start:end]
-        if not name or name == "I":
+        common = name.lower() in self._common and not (len(name) > 1 and name.isupper())
+        if common or name == "I" or not words_of(name):
             return []
         kind = _name_kind(name, text[max(0, start - 20) : start], bool(_NOUN.match(text, end)))
         return [Entity(name, start, end, kind)]
