@@ -45,6 +45,7 @@ _MONTHS, _DAYS = frozenset(_MONTH_LIST.split()), frozenset(_DAY_LIST.split())
 _LINKS = frozenset(_LINK_LIST.split())
 _MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(_MONTHS))})\s$")
 _MONTH_AFTER = re.compile(rf"\s(?:of\s)?(?:{'|'.join(sorted(_MONTHS))})\b")
+_CENTURY_AFTER = re.compile(r"[\s-]centur(?:y|ies)\b")
 _AUXILIARIES = {"did", "do", "does", "will", "would", "can", "could"}
 _TRIES = 20  # others of a kind that are looked at
 
@@ -155,7 +156,8 @@ def _numeric(text: str, match: re.Match[str]) -> Entity:
     ):
         kind = ("date", ending or "")
     elif ending:
-        kind = ("decade" if ending == "s" else "ordinal", str(len(whole)))
+        century = "century" if _CENTURY_AFTER.match(text, end) else ""
+        kind = ("decade" if ending == "s" else "ordinal", century or str(len(whole)))
     elif not fraction and len(whole) == 4 and whole[0] in "12":
         kind = ("year",)
     else:
