@@ -414,7 +414,42 @@ def test_make_negatives_writes_squad_2(capsys: pytest.CaptureFixture[str], tmp_p
     assert "above 0" in line
 
 
-@pytest.mark.parametrize("command", [("make-negatives",), ("augment", "--command", "cat")])
+def test_vary_writes_variants_and_says_how_many(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.json.gz"
+    options = ("--output", output, "--copies", 2, "--vectors", files.vectors, "--seed", 1)
+    main([str(option) for option in ("vary", files.train, *options)])
+    out, err = capsys.readouterr()
+    assert out == ""
+    made = read_squad(output)
+    assert made.version == "v2.0"
+    total, *_ = err.splitlines()[-2].split(" variants: ")
+    assert int(total) == len(made)
+    counts = [int(word) for word in err.splitlines()[-2].split(": ")[1].split() if word.isdigit()]
+    assert sum(counts) == len(made)
+    varied = {q.id.rsplit("-", 2)[0] for _, q in made.questions}
+    without = len(dataset()) - len(varied)
+    assert f"{without} of {len(dataset())} questions have none" in err
+    again = tmp_path / "again.json.gz"
+    main([str(option) for option in ("vary", files.train, *options, "--output", again)])
+    assert again.read_bytes() == output.read_bytes()
+
+
+def test_vary_refuses_in_a_line(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    vary = ("vary", files.train, "--output", tmp_path / "out.json")
+    assert "unknown kind 'turned'" in refused(capsys, *vary, "--kinds", "moved", "turned")
+    assert "at least 1" in refused(capsys, *vary, "--copies", 0)
+    assert "no vector file" in refused(capsys, *vary, "--vectors", tmp_path / "none.txt")
+    assert "cannot write" in refused(capsys, "vary", files.train, "--output", tmp_path)
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("make-negatives",), ("vary",), ("augment", "--command", "cat")]
+)
 def test_what_a_refusal_proposes_is_there(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:

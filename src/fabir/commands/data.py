@@ -13,6 +13,7 @@ def add_commands(add: AddCommand) -> None:
         add("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
     )
     _add_augment(add("augment", _augment, "more training data from paraphrased passages"))
+    _add_vary(add("vary", _vary, "variants of training questions, for a teacher to label"))
     _add_download(add("download", _download, "fetch SQuAD or GloVe, with checksums"))
 
 
@@ -104,6 +105,49 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     write_squad(made.data, options.output)
     kept = f"{len(made.data)} of {len(data)} questions kept"
     print(f"{kept}; {made.lost} answers were not found again", file=sys.stderr)
+
+
+def _add_vary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    add_on_bad_answer(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        metavar="KIND",
+        help="among other, dropped, moved, joined, lure, question and entity (all)",
+    )
+    parser.add_argument(
+        "--copies", type=int, default=1, metavar="N", help="variants of each question (1)"
+    )
+    parser.add_argument(
+        "--vectors",
+        metavar="FILE",
+        help="word vectors, to replace words of questions; without, words are only dropped",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _vary(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.squad import read_squad, write_squad
+    from fabir.data.variants.making import KINDS, vary
+    from fabir.files import check_output
+    from fabir.text.vectors import read_vectors
+
+    check_output(options.output)
+    data = read_squad(options.data, options.on_bad_answer)
+    vectors = read_vectors(options.vectors) if options.vectors else None
+    made = vary(
+        data,
+        kinds=options.kinds or KINDS,
+        copies=options.copies,
+        vectors=vectors,
+        seed=options.seed,
+    )
+    write_squad(made.data, options.output)
+    counts = ", ".join(f"{count} {kind}" for kind, count in made.counts.items())
+    print(f"{len(made.data)} variants: {counts}", file=sys.stderr)
+    print(f"{made.without} of {len(data)} questions have none", file=sys.stderr)
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:

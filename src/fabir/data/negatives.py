@@ -54,27 +54,41 @@ def _negative(question: Question) -> Question:
     return Question(f"{question.id}-negative", question.text, (), impossible=True)
 
 
+class OtherPassages:
+    """The other paragraphs of an article that a question may be asked of, the most similar first.
+
+    A paragraph that contains the text of one of the question's answers is left out. Similarity is
+    the overlap of words, weighted by inverse document frequency; ties stay in order.
+    """
+
+    def __init__(self, article: Sequence[Passage]) -> None:
+        places: dict[str, list[int]] = {}  # indices of the paragraphs with a word
+        for place, passage in enumerate(article):
+            for word in _words(passage.text):
+                places.setdefault(word, []).append(place)
+        self._found = {word: np.array(having) for word, having in places.items()}
+        self._texts = [passage.text.lower() for passage in article]
+
+    def ranked(self, question: Question, home: int) -> Iterator[int]:
+        """Yield the indices of the paragraphs; `home` is that of the question's own."""
+        scores = np.zeros(len(self._texts))
+        for word in sorted(_words(question.text) & self._found.keys()):
+            having = self._found[word]
+            scores[having] += math.log(1 + len(scores) / len(having))
+        answers = [answer.text.strip().lower() for answer in question.answers]
+        for place in np.argsort(-scores.round(9), kind="stable").tolist():
+            if place != home and not any(answer in self._texts[place] for answer in answers):
+                yield place
+
+
 def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
     """Yield each answerable question with the index of its best other paragraph."""
-    places: dict[str, list[int]] = {}  # indices of the paragraphs with a word
-    for place, passage in enumerate(article):
-        for word in _words(passage.text):
-            places.setdefault(word, []).append(place)
-    found = {word: np.array(having) for word, having in places.items()}
-    texts = [passage.text.lower() for passage in article]
+    others = OtherPassages(article)
     for home, passage in enumerate(article):
         for question in passage.questions:
-            if not question.answers:
-                continue
-            scores = np.zeros(len(article))
-            for word in sorted(_words(question.text) & found.keys()):
-                scores[found[word]] += math.log(1 + len(article) / len(found[word]))
-            answers = [answer.text.strip().lower() for answer in question.answers]
-            best = np.argsort(-scores.round(9), kind="stable")  # ties stay in order
-            for place in best.tolist():
-                if place != home and not any(answer in texts[place] for answer in answers):
-                    yield question, place
-                    break
+            best = next(others.ranked(question, home), None) if question.answers else None
+            if best is not None:
+                yield question, best
 
 
 def _words(text: str) -> set[str]:
