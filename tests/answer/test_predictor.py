@@ -334,7 +334,7 @@ def test_long_passages_have_the_best_answers_of_all_windows() -> None:
         start, end = tokens.starts[begin], tokens.ends[begin + 15]
         batch = batch_of(predictor.model.vocabulary, (question, passage[start:end]))
         with torch.inference_mode():
-            heads, tails = (side[0, :16].double().numpy() for side in model.network(batch))
+            heads, tails = (side[0, :16].double().numpy() for side in model.network(batch)[:2])
         masses.append((np.logaddexp.reduce(heads), np.logaddexp.reduce(tails)))
         spans += [
             (heads[i] + tails[j], tokens.starts[begin + i], tokens.ends[begin + j])

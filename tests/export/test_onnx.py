@@ -93,6 +93,7 @@ def test_answers_are_those_of_the_model_it_came_from(
         ("a3", A3Config(modelling_layers=0, highway_layers=0)),
         ("qanet", QanetConfig(convolutions=1, model_convolutions=1)),
         ("fabir", FabirConfig(layers=1)),
+        ("crossconv", CrossConvConfig(layers=1, no_answer_hidden=6)),
     ],
 )
 def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from fabir.errors import InputError
+from fabir.export.compact import keep_words
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.base import load_model
-from fabir.runtime.settings import NEUTRAL, Calibration
+from fabir.runtime.settings import NEUTRAL, Calibration, Confidence
 from fabir.runtime.store import change_settings
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, batch_of, small_reader
@@ -181,11 +182,13 @@ def test_a_folder_without_checksums_is_read_with_a_word(
 def test_a_calibration_is_kept_with_the_model(folder: Path, tmp_path: Path) -> None:
     assert TorchModel.load(folder).calibration == NEUTRAL
     fitted = Calibration(-1.0, 0.5, 2.0, 0.75, 0.1)
-    change_settings(folder, calibration=fitted)
+    sure = Confidence((0.0, 1.0, 2.0, 3.0, 4.0), (-4.0, 3.5, 2.0, 1.0, 0.0))
+    change_settings(folder, calibration=fitted, confidence=sure)
     model = TorchModel.load(folder)
-    assert model.calibration == fitted
+    assert (model.calibration, model.confidence) == (fitted, sure)
     model.save(tmp_path / "copy")
-    assert TorchModel.load(tmp_path / "copy").calibration == fitted
+    for copy in (TorchModel.load(tmp_path / "copy"), keep_words(model, 3)):
+        assert (copy.calibration, copy.confidence) == (fitted, sure)
 
 
 def test_settings_are_not_changed_by_hand(folder: Path) -> None:

@@ -19,10 +19,11 @@ from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.runtime.tensors import read_tensors
 from fabir.runtime.torch_model import TorchModel
+from fabir.text.vectors import read_vectors
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
-from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of
+from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of, write_files
 
 PER_EPOCH = 4  # 19 questions in batches of 6
 SCRIPTS = Path(__file__).parent
@@ -376,3 +377,17 @@ def test_a_killed_run_leaves_a_reader_and_is_resumed_to_the_same_end(
     for name in ("random", "planned"):
         assert_same_run(tmp_path / name, tmp_path / "unbroken")
         assert not list((tmp_path / name).glob(".*"))  # nothing half-written is left
+
+
+def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:
+    files = write_files(tmp_path)
+    moved = {}
+    for decay in (0.0, 20.0):
+        folder = tmp_path / f"decay-{decay}"
+        training = {"word_rows": 10, "word_decay": decay, "learning_rate": 0.01}
+        train_tiny(files, folder, run_config(NO_DROPOUT, epochs=20, **training))
+        model = TorchModel.load(folder)
+        vectors = read_vectors(files.vectors)
+        rows = [vectors.words.index(word) for word in model.vocabulary.fixed[:10]]
+        moved[decay] = (model.fixed_rows[:10] - torch.from_numpy(vectors.matrix[rows])).norm()
+    assert 0 < moved[20.0] < moved[0.0] / 3

@@ -16,12 +16,14 @@ from fabir.cli import main
 from fabir.data.batches import collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, Passage, read_squad, write_squad
+from fabir.evaluation.squad import f1
 from fabir.export.compact import keep_words
+from fabir.readers.crossconv import CrossConvConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, WordTable, build_vocabulary
 from fabir.training.examples import usable_examples
-from fabir.training.settings import TrainingConfig
+from fabir.training.settings import RunConfig, TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 READS_ALL = TrainingConfig(batch_size=99, length_groups=1)
@@ -163,3 +165,63 @@ def test_a_compact_reader_keeps_its_threshold(trained: tuple[Path, Files]) -> No
     reader = TorchModel.load(trained[0])
     reader.no_answer_threshold = 0.125
     assert keep_words(reader, 3).no_answer_threshold == 0.125
+
+
+@pytest.fixture(scope="module")
+def with_head(
+    trained: tuple[Path, Files], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Files]:
+    """A reader with a head for no answer, trained on from a reader without one."""
+    folder, files = tmp_path_factory.mktemp("head"), trained[1]
+    answerable = write_files(folder)
+    spans, both = (
+        RunConfig(
+            "crossconv",
+            CrossConvConfig(
+                character_dim=4, character_filters=8, model_dim=32, feed_forward=32, layers=2,
+                selector_hidden=8, no_answer_hidden=hidden,
+            ),
+            VocabularyConfig(word_count=1, character_count=2),
+            TrainingConfig(
+                epochs=40, batch_size=6, length_groups=1, learning_rate=4e-3, schedule="linear",
+                warmup_steps=4, precision="fp32", dropout_after=40,
+            ),
+        )
+        for hidden in (0, 8)
+    )  # fmt: skip
+    assert train_tiny(answerable, folder / "spans", spans) > 90
+    assert not TorchModel.load(folder / "spans").tells_no_answer
+    train_tiny(files, folder / "both", both, vectors=None, start=folder / "spans")
+    return folder / "both", files
+
+
+def test_a_head_is_learnt_beside_the_spans(with_head: tuple[Path, Files]) -> None:
+    model = TorchModel.load(with_head[0])
+    assert model.tells_no_answer
+    assert not model.vocabulary.no_answer
+    data = read_squad(with_head[1].train)
+    pairs = [(question.text, passage.text) for passage, question in data.questions]
+    readings = list(Predictor(model).read_all(pairs))
+    told = [
+        (reading.no_answer > 0.5) == question.impossible
+        for reading, (_, question) in zip(readings, data.questions, strict=True)
+    ]
+    assert np.mean(told) > 0.85
+    right = [
+        f1(reading.answers[0].text, [answer.text for answer in question.answers]) > 0.5
+        for reading, (_, question) in zip(readings, data.questions, strict=True)
+        if question.answers
+    ]
+    assert np.mean(right) > 0.85
+
+
+def test_a_head_without_unanswerable_questions_is_mentioned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_files(tmp_path)
+    config = run_config(epochs=1)
+    head = CrossConvConfig(
+        character_filters=8, model_dim=16, feed_forward=16, layers=1, no_answer_hidden=4
+    )
+    train_tiny(files, tmp_path / "run", replace(config, reader="crossconv", network=head))
+    assert "does not learn to tell that there is none" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Commands: making readers smaller, and exporting them."""
+"""Commands: calibrating readers, making them smaller, and exporting them."""
 
 import argparse
 import json
@@ -8,8 +8,35 @@ from fabir.commands import AddCommand, add_reader
 
 
 def add_commands(add: AddCommand) -> None:
+    _add_calibrate(
+        add("calibrate", _calibrate, "fit a reader's probabilities, on data it was not trained on")
+    )
     _add_compact(add("compact", _compact, "make a reader small: fewer words, fewer bits"))
     _add_export(add("export", _export, "write a reader as ONNX graphs, to answer without torch"))
+
+
+def _add_calibrate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reader", type=Path, metavar="DIR", help="a reader's folder, is changed")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="DATA.json",
+        help="a SQuAD file; with unanswerable questions the no-answer probability is fitted too",
+    )
+
+
+def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.answer.predictor import Predictor
+    from fabir.data.squad import read_squad
+    from fabir.evaluation.calibration import calibrate
+    from fabir.runtime.store import change_settings
+
+    found = calibrate(Predictor.load(options.reader), read_squad(options.data, "keep"))
+    threshold = found.no_answer_threshold
+    change_settings(options.reader, confidence=found.confidence, no_answer_threshold=threshold)
+    report = {**found.report, "no_answer_threshold": threshold}
+    print(json.dumps(report, indent=1))
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:

@@ -38,6 +38,13 @@ class NoAnswerHead(nn.Module):
         self.word = nn.Linear(2 * hidden + 2, hidden)
         self.all = nn.Linear(4 * hidden + 4, hidden)
         self.output = nn.Linear(hidden, 1)
+        self.start_matching()
+
+    def start_matching(self) -> None:
+        """Matching initialisation: both texts have the same map, so that like words match."""
+        nn.init.orthogonal_(self.passage.weight)
+        with torch.no_grad():
+            self.question.weight.copy_(self.passage.weight)
 
     def forward(
         self,

@@ -133,7 +133,7 @@ class CrossConv(Network):
                 list(module.parameters())[-2].mul_(_LITTLE)  # the last map's weights
             elif isinstance(module, DecoupledAttention):
                 module.words.output.weight.mul_(_LITTLE)
-            elif isinstance(module, CrossAttention):
+            elif isinstance(module, CrossAttention | NoAnswerHead):
                 module.start_matching()
         for own in (self.encoder.question, self.encoder.passage):
             nn.init.constant_(own.positions.norm.weight, _LOW)

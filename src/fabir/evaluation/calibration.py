@@ -1,0 +1,192 @@
+"""Calibration of a model's probabilities on data that it was not trained on.
+
+Two logistic regressions are fitted, see `fabir.runtime.settings.Confidence`. Questions count in
+four groups: asked of their passage, or of all passages of their article joined, which are several
+windows; and with an answer there, or without. So the probabilities hold for texts of any length.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
+from fabir.answer.merging import Reading, logistic
+from fabir.answer.predictor import Predictor
+from fabir.data.squad import Dataset, Passage, Question
+from fabir.errors import InputError
+from fabir.evaluation.squad import evaluate, f1
+from fabir.progress import track
+from fabir.runtime.settings import Confidence
+
+RIGHT = 0.5  # the least F1 of an answer that counts as right
+UNANSWERABLE = 0.2  # share of questions without an answer for which `score` is fitted
+LONG = 2000  # questions asked of whole articles, at most
+BINS = 15
+_RIDGE = 1e-3
+
+
+class Asked(NamedTuple):
+    """Questions that were asked, an entry each.
+
+    features: [questions, 5] of the best answer
+    right: whether its F1 is at least 0.5
+    none: whether the text has no answer
+    long: whether the text is a whole article
+    fold: parity of the article
+    """
+
+    features: np.ndarray
+    right: np.ndarray
+    none: np.ndarray
+    long: np.ndarray
+    fold: np.ndarray
+
+
+class Calibrated(NamedTuple):
+    """What was fitted, and how well: see `calibrate`."""
+
+    confidence: Confidence
+    no_answer_threshold: float
+    report: dict[str, Any]
+
+
+def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
+    """Fit the probabilities of a predictor's model.
+
+    The report has expected calibration errors over 15 bins of equal width, of questions asked of
+    their passages (`passages`) and of whole articles (`articles`). Each half of the articles is
+    judged by weights that were fitted on the other half.
+
+    Without unanswerable questions in `data`, only `score` is fitted. With them the threshold is the
+    no-answer probability with the best F1.
+
+    Raises:
+        InputError: fewer than two articles, or no answer is right or none is wrong.
+    """
+    articles = [list(group) for _, group in groupby(data.passages, key=lambda each: each.title)]
+    if len(articles) < 2:
+        raise InputError("calibration needs questions about at least two articles (titles)")
+    asked, readings = _ask(predictor, data, articles)
+    if asked.right.all() or not asked.right.any():
+        raise InputError("all answers are right, or none is: there is nothing to calibrate")
+    has_none = data.has_unanswerable and bool(asked.none.any())
+    confidence = _fit(asked, has_none)
+    halves = [_fit(Asked(*(x[asked.fold == fold] for x in asked)), has_none) for fold in (0, 1)]
+    report: dict[str, Any] = {"questions": len(asked.right)}
+    report["score"] = _errors(asked, [half.score for half in halves], asked.right, ~asked.none)
+    threshold = predictor.model.no_answer_threshold
+    if has_none:
+        weights = [half.no_answer for half in halves]
+        report["no_answer"] = _errors(asked, weights, asked.none, np.full(len(asked.none), True))
+        threshold = _threshold(data, readings, confidence)
+    return Calibrated(confidence, threshold, report)
+
+
+def expected_calibration_error(said: np.ndarray, was: np.ndarray, bins: int = BINS) -> float:
+    """The mean distance of a bin's mean probability from how often it came true, weighted by the
+    bin's size (Naeini et al. 2015). Bins have equal width.
+
+    Shape: said, was [n]
+    """
+    place = np.minimum((said * bins).astype(int), bins - 1)
+    sums = [np.bincount(place, values, bins) for values in (said, was)]
+    return float(np.abs(sums[0] - sums[1]).sum() / max(len(said), 1))
+
+
+def _ask(
+    predictor: Predictor, data: Dataset, articles: Sequence[Sequence[Passage]]
+) -> tuple[Asked, dict[str, Reading]]:
+    """Ask each question of its passage, and some of whole articles, their own and the next."""
+    readings = dict(read_dataset(predictor, data))
+    rows = []
+    pairs: list[tuple[str, str]] = []
+    known: list[tuple[Question | None, int]] = []  # the question if it has an answer, its article
+    step = max(1, len(data) // LONG)
+    number = 0
+    for place, article in enumerate(articles):
+        own, other = (
+            "\n".join(passage.text for passage in each)
+            for each in (article, articles[(place + 1) % len(articles)])
+        )
+        for passage in article:
+            for question in passage.questions:
+                reading = readings[question.id]
+                rows.append(_row(reading, question if question.answers else None, False, place))
+                number += 1
+                if question.answers and number % step == 0:
+                    pairs += [(question.text, own), (question.text, other)]
+                    known += [(question, place), (None, place)]
+    found = track(predictor.read_all(pairs), "asking whole articles", len(pairs))
+    rows += [
+        _row(reading, question, True, place)
+        for reading, (question, place) in zip(found, known, strict=True)
+    ]
+    columns = zip(*(row for row in rows if row[0]), strict=True)
+    return Asked(*map(np.array, columns)), readings
+
+
+def _row(
+    reading: Reading, question: Question | None, long: bool, place: int
+) -> tuple[tuple[float, ...], bool, bool, bool, int]:
+    answers = [answer.text for answer in question.answers] if question else []
+    right = bool(answers and reading.answers) and f1(reading.answers[0].text, answers) >= RIGHT
+    return reading.features, right, question is None, long, place % 2
+
+
+def _fit(asked: Asked, has_none: bool) -> Confidence:
+    score = logistic_regression(asked.features, asked.right, _weights(asked, UNANSWERABLE))
+    if not has_none:
+        return Confidence(score)
+    return Confidence(score, logistic_regression(asked.features, asked.none, _weights(asked, 0.5)))
+
+
+def _weights(asked: Asked, unanswerable: float) -> np.ndarray:
+    """Weights of questions with which whole articles count as much as passages, and questions
+    without an answer have a share in each. Their sum is the number of questions."""
+    weights = np.zeros(len(asked.none))
+    for long in (False, True):
+        for none, share in ((False, 1 - unanswerable), (True, unanswerable)):
+            group = (asked.long == long) & (asked.none == none)
+            weights[group] = share / max(group.sum(), 1)
+    return weights * len(weights) / weights.sum()
+
+
+def logistic_regression(
+    inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray
+) -> tuple[float, ...]:
+    """Coefficients of maximum likelihood, with a slight ridge, by Newton's method.
+
+    Shape: inputs [n, k], targets and weights [n] -> k numbers
+    """
+    found = np.zeros(inputs.shape[1])
+    ridge = _RIDGE * np.eye(inputs.shape[1])
+    for _ in range(50):
+        chances = logistic(inputs @ found)
+        slope = inputs.T @ (weights * (targets - chances)) - ridge @ found
+        curve = (inputs * (weights * chances * (1 - chances))[:, None]).T @ inputs + ridge
+        found += np.linalg.solve(curve, slope)
+    return tuple(round(float(x), 5) for x in found)
+
+
+def _errors(
+    asked: Asked, weights: list[tuple[float, ...]], truth: np.ndarray, counted: np.ndarray
+) -> dict[str, float]:
+    """Calibration errors; each fold is judged by the weights of the other one."""
+    other = np.array(weights)[1 - asked.fold]  # [questions, 5]
+    said = logistic((asked.features * other).sum(axis=1))
+    groups = {"passages": ~asked.long & counted, "articles": asked.long & counted}
+    return {
+        name: round(expected_calibration_error(said[group], truth[group]), 4)
+        for name, group in groups.items()
+    }
+
+
+def _threshold(data: Dataset, readings: dict[str, Reading], confidence: Confidence) -> float:
+    chances = no_answer_probabilities(readings) | {
+        id: float(logistic(np.dot(reading.features, confidence.no_answer)))
+        for id, reading in readings.items()
+        if reading.features
+    }
+    return float(evaluate(data, predictions(readings), chances)["best_f1_thresh"])

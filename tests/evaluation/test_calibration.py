@@ -1,0 +1,116 @@
+"""Probabilities that are fitted on held-back questions."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fabir.answer.predictor import Predictor
+from fabir.cli import main
+from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.errors import InputError
+from fabir.evaluation.calibration import (
+    calibrate,
+    expected_calibration_error,
+    logistic_regression,
+)
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.settings import FEATURES
+from fabir.runtime.torch_model import TorchModel
+
+OWN = Path(__file__).parents[1] / "data_files" / "own-questions.json"
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    """100 questions of ten articles, and as many that ask the next article's questions in vain."""
+    passages = read_squad(OWN).passages
+    asked = [
+        replace(
+            passage,
+            questions=(
+                *passage.questions,
+                *(
+                    replace(each, id=f"{each.id}-vain", answers=(), impossible=True)
+                    for each in other.questions
+                ),
+            ),
+        )
+        for passage, other in zip(passages, (*passages[1:], passages[0]), strict=True)
+    ]
+    return Dataset(tuple(asked), "v2.0")
+
+
+def test_the_regression_finds_the_coefficients_that_made_the_data() -> None:
+    random = np.random.default_rng(0)
+    inputs = np.stack([np.ones(50_000), *random.normal(size=(2, 50_000))], axis=1)
+    wanted = np.array([-0.5, 2.0, -1.0])
+    targets = random.random(50_000) < 1 / (1 + np.exp(-inputs @ wanted))
+    found = logistic_regression(inputs, targets, np.ones(50_000))
+    assert found == pytest.approx(wanted, abs=0.06)
+    # A weight counts like copies of its row.
+    some = inputs[:200], targets[:200]
+    twice = [np.concatenate([each, each[:50]]) for each in some]
+    weights = np.where(np.arange(200) < 50, 2.0, 1.0)
+    assert logistic_regression(some[0], some[1], weights) == pytest.approx(
+        logistic_regression(twice[0], twice[1], np.ones(250)), abs=1e-4
+    )
+
+
+def test_the_calibration_error_of_a_small_example() -> None:
+    said = np.array([0.1, 0.15, 0.9, 1.0])
+    was = np.array([0.0, 1.0, 1.0, 1.0])
+    # Two bins: 0.25 said and 1 of 2 came true; 1.9 said and 2 of 2 came true.
+    assert expected_calibration_error(said, was, 2) == pytest.approx((0.75 + 0.1) / 4)
+    assert expected_calibration_error(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 0
+
+
+def test_calibrated_probabilities_tell_questions_apart(data: Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "reader"
+    TorchModel.load(BUNDLED).save(folder)
+    predictor = Predictor.load(folder)
+    found = calibrate(predictor, data)
+    assert len(found.confidence.score) == len(found.confidence.no_answer) == len(FEATURES)
+    predictor.model.confidence = found.confidence
+    pairs = [(question.text, passage.text) for passage, question in data.questions]
+    readings = list(predictor.read_all(pairs))
+    vain = np.array([question.impossible for _, question in data.questions])
+    none = np.array([reading.no_answer for reading in readings])
+    scores = np.array([reading.answers[0].score for reading in readings])
+    assert none[vain].mean() > none[~vain].mean() + 0.15
+    assert scores[~vain].mean() > scores[vain].mean() + 0.15
+    assert 0 < found.no_answer_threshold < 1
+    for kind in ("score", "no_answer"):
+        assert found.report[kind].keys() == {"passages", "articles"}
+        assert all(0 <= error < 0.3 for error in found.report[kind].values())
+
+
+def test_the_command_writes_the_probabilities_into_the_folder(
+    data: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = tmp_path / "reader", tmp_path / "data.json"
+    TorchModel.load(BUNDLED).save(folder)
+    write_squad(data, file)
+    main(["calibrate", str(folder), "--data", str(file)])
+    report = json.loads(capsys.readouterr().out)
+    model = TorchModel.load(folder)  # its checksums are right
+    assert model.no_answer_threshold == report["no_answer_threshold"]
+    assert model.confidence == calibrate(Predictor(model), data).confidence
+    model.save(tmp_path / "copy")
+    assert TorchModel.load(tmp_path / "copy").confidence == model.confidence
+
+
+def test_without_unanswerable_questions_only_the_score_is_fitted() -> None:
+    predictor = Predictor.load()
+    found = calibrate(predictor, read_squad(OWN))
+    assert len(found.confidence.score) == len(FEATURES)
+    assert found.confidence.no_answer == ()
+    assert found.no_answer_threshold == predictor.model.no_answer_threshold
+    assert "no_answer" not in found.report
+
+
+def test_one_article_is_too_few(data: Dataset) -> None:
+    with pytest.raises(InputError, match="at least two articles"):
+        calibrate(Predictor.load(), replace(data, passages=data.passages[:1]))
