@@ -7,7 +7,8 @@ frequencies, and p a passage:
 
 bm25s computes this score. The reranker adds features that BM25 lacks: the proximity of the
 question's words in the passage, common bigrams, and words in the title. Each feature is divided by
-its maximum, so that the scores of different questions are comparable.
+its maximum, so that the scores of different questions are comparable. Content words that no passage
+has count in this maximum, with the idf of frequency 0: what is nowhere scores low.
 """
 
 from itertools import pairwise
@@ -35,7 +36,7 @@ class Ranking(NamedTuple):
 class Query(NamedTuple):
     """A question as terms.
 
-    terms: distinct terms that occur in the collection
+    terms: distinct terms; -1, -2, ... for those that no passage has
     weights: inverse document frequency of each term; 0 for a stop word
     pairs: bigrams of the question, as pairs of indices into `terms`
     """
@@ -67,7 +68,8 @@ class Ranker:
         self._generation = generation
         self._stem = stemmer(generation.manifest["stemmed"])
         self._lengths = lengths = np.diff(generation.passage_tokens)
-        frequency = np.diff(generation.bm25.scores["indptr"])
+        # The last is that of -1, -2, ...: no passage has them.
+        frequency = np.append(np.diff(generation.bm25.scores["indptr"]), 0)
         share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
 
@@ -85,20 +87,21 @@ class Ranker:
     def parse(self, question: str) -> Query:
         """Map a question to the collection's terms."""
         query = words(question)
-        numbers = [self._number(word) for word in query]
-        terms = [number for number in dict.fromkeys(numbers) if number >= 0]
-        content = {self._number(word) for word in content_words(query)}
-        weights = np.array([self._idf[term] * (term in content) for term in terms], np.float32)
-        at = {term: number for number, term in enumerate(terms)}
-        pairs = [(at[a], at[b]) for a, b in pairwise(numbers) if a >= 0 <= b]
+        stems = [self._stem(word) for word in query]
+        content = {self._stem(word) for word in content_words(query)}
+        known = self._generation.bm25.vocab_dict
+        distinct = list(dict.fromkeys(stems))
+        terms = [known.get(stem, -1 - number) for number, stem in enumerate(distinct)]
+        idf = self._idf[np.maximum(terms, -1)]
+        weights = idf * np.array([stem in content for stem in distinct], np.float32)
+        at = {stem: number for number, stem in enumerate(distinct)}
+        pairs = [(at[a], at[b]) for a, b in pairwise(stems)]
         return Query(terms, weights, list(dict.fromkeys(pairs)))
-
-    def _number(self, word: str) -> int:
-        return self._generation.bm25.vocab_dict.get(self._stem(word), -1)
 
     def bm25(self, query: Query) -> np.ndarray:
         """The BM25 score of every passage. Shape: [passage]"""
-        content = [term for term, weight in zip(query.terms, query.weights, strict=True) if weight]
+        weighted = zip(query.terms, query.weights, strict=True)
+        content = [term for term, weight in weighted if weight and term >= 0]
         return self._generation.bm25.get_scores_from_ids(content)
 
     def features(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
