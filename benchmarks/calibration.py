@@ -131,7 +131,8 @@ def ask_small(data: Dataset, predictor: Predictor, collections: int) -> Iterator
         passages = [passage for title in chosen for passage in articles[title]]
         taken = chance.sample(passages, min(size, len(passages)))
         rest = [passage for passage in passages if passage not in taken]
-        others = chance.sample(sorted(articles.keys() - set(chosen)), TRIED)
+        others = sorted(articles.keys() - set(chosen))
+        others = chance.sample(others, min(TRIED, len(others)))
         near = list(map(shortest, chance.sample(rest, min(TRIED, len(rest)))))
         far = [shortest(chance.choice(articles[title])) for title in others]
         with tempfile.TemporaryDirectory() as name:

@@ -63,4 +63,8 @@ def test_a_stop_word_that_no_passage_has_does_not(tmp_path: Path) -> None:
 
 
 def test_there_is_no_passage_where_no_word_is_known(tmp_path: Path) -> None:
-    assert build(small_files.THREE, tmp_path).search("zanzibar telephone") == []
+    index = build(small_files.THREE, tmp_path)
+    assert index.search("zanzibar telephone") == []
+    assert index.search("?!") == []
+    many = "founded " + " ".join(f"zanzibar{number}" for number in range(20_000))
+    assert 0 < best_score(index, many) < 0.01

@@ -36,14 +36,17 @@ class Ranking(NamedTuple):
 class Query(NamedTuple):
     """A question as terms.
 
-    terms: distinct terms; -1, -2, ... for those that no passage has
+    terms: distinct terms that occur in the collection
     weights: inverse document frequency of each term; 0 for a stop word
     pairs: bigrams of the question, as pairs of indices into `terms`
+    total, pairs_total: weight of all terms and of all bigrams, also of those that no passage has
     """
 
     terms: list[int]
     weights: np.ndarray
     pairs: list[tuple[int, int]]
+    total: float
+    pairs_total: float
 
 
 class _Hits(NamedTuple):
@@ -68,7 +71,7 @@ class Ranker:
         self._generation = generation
         self._stem = stemmer(generation.manifest["stemmed"])
         self._lengths = lengths = np.diff(generation.passage_tokens)
-        # The last is that of -1, -2, ...: no passage has them.
+        # The last is that of the words that no passage has.
         frequency = np.append(np.diff(generation.bm25.scores["indptr"]), 0)
         share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
@@ -89,19 +92,22 @@ class Ranker:
         query = words(question)
         stems = [self._stem(word) for word in query]
         content = {self._stem(word) for word in content_words(query)}
-        known = self._generation.bm25.vocab_dict
-        distinct = list(dict.fromkeys(stems))
-        terms = [known.get(stem, -1 - number) for number, stem in enumerate(distinct)]
-        idf = self._idf[np.maximum(terms, -1)]
-        weights = idf * np.array([stem in content for stem in distinct], np.float32)
-        at = {stem: number for number, stem in enumerate(distinct)}
-        pairs = [(at[a], at[b]) for a, b in pairwise(stems)]
-        return Query(terms, weights, list(dict.fromkeys(pairs)))
+        number = {stem: self._generation.bm25.vocab_dict.get(stem, -1) for stem in stems}
+        weight = {stem: float(self._idf[number[stem]]) * (stem in content) for stem in number}
+        known = [stem for stem in number if number[stem] >= 0]
+        at = {stem: place for place, stem in enumerate(known)}
+        pairs = list(dict.fromkeys(pairwise(stems)))
+        return Query(
+            terms=[number[stem] for stem in known],
+            weights=np.array([weight[stem] for stem in known], np.float32),
+            pairs=[(at[a], at[b]) for a, b in pairs if a in at and b in at],
+            total=sum(weight.values()),
+            pairs_total=sum(weight[a] + weight[b] for a, b in pairs),
+        )
 
     def bm25(self, query: Query) -> np.ndarray:
         """The BM25 score of every passage. Shape: [passage]"""
-        weighted = zip(query.terms, query.weights, strict=True)
-        content = [term for term, weight in weighted if weight and term >= 0]
+        content = [term for term, weight in zip(query.terms, query.weights, strict=True) if weight]
         return self._generation.bm25.get_scores_from_ids(content)
 
     def features(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
@@ -113,7 +119,7 @@ class Ranker:
         """
         hits = self._hits(query.terms, passages)
         shape = len(passages), len(query.terms)
-        total = query.weights.sum()
+        total = query.total
         near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
         titled = np.zeros(shape, np.float32)
         titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
@@ -164,7 +170,7 @@ def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
     """The weighted share of the question's bigrams that the passage has. Shape: [passage]"""
     pairs = np.array(query.pairs, np.int64).reshape(-1, 2)
     weights = query.weights[pairs].sum(axis=1)
-    if not weights.sum():
+    if not query.pairs:
         return np.zeros(shape[0], np.float32)
     number = np.full((shape[1], shape[1]), -1)
     number[tuple(pairs.T)] = np.arange(len(pairs))
@@ -172,4 +178,4 @@ def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
     pair[(np.diff(hits.place) != 1) | (np.diff(hits.passage) != 0)] = -1
     seen = np.zeros((shape[0], len(pairs)), np.float32)
     seen[hits.passage[:-1][pair >= 0], pair[pair >= 0]] = 1
-    return (seen * weights).sum(axis=1) / weights.sum()
+    return (seen * weights).sum(axis=1) / max(query.pairs_total, 1e-9)
