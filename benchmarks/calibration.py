@@ -1,27 +1,45 @@
 """Fits a model's calibration, by which `fabir ask` ranks and withholds answers: `calibration` in
 its config.json, see `fabir.runtime.settings.Calibration`.
 
-    python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--reader DIR]
-        [--save]
+    python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--collections 400]
+        [--reader DIR] [--save]
 
-Questions spread over the file are asked of a collection of its passages. The collection lacks the
-passage of every second question. `lead` maximises F1 on the questions with their passage. `bias`,
-`search` and `reader` are a logistic regression on all questions; its target is whether the best
-answer is correct. `least` is the median probability on the questions without their passage. Use
-the training set, so that the dev set remains unseen.
+Questions are asked of one whole and of many small collections. The whole collection has all
+passages of the file but those of every second question. A small one has 1 to 50 documents of random
+articles. Half the time they are cut to a few sentences, and half the time their title is a heading
+in the text. A small collection is asked three kinds of question:
+
+- answered: a question about one of its documents
+- lacking: of ten questions about other passages of its articles, and of ten about other articles,
+  the one that the search scores highest
+- renamed: a question about one of its documents, with names of other articles in place of its names
+
+These are the shortest questions of their passages, because people ask their own notes in few words.
+All kinds of one collection have equal weight; so have the whole and the small ones. A question that
+finds no passage has no answer to judge and counts for nothing.
+
+`lead` maximises F1 on the answered questions. `bias`, `search` and `reader` are a logistic
+regression; its target is whether the best answer is correct. `least` is the median probability on
+the lacking and renamed questions. Use the training set, so that the dev set remains unseen.
 """
 
 import argparse
 import math
+import random
+import re
+import sys
 import tempfile
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from retrieval import write_passages
 
 from fabir import Predictor, read_squad
+from fabir.data.squad import Dataset, Passage, Question
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
 from fabir.runtime.locate import find_model
@@ -29,7 +47,15 @@ from fabir.runtime.settings import Calibration
 from fabir.runtime.store import change_settings
 from fabir.search.asker import PASSAGES
 from fabir.search.index import Index
+from fabir.text.sentences import sentences
 
+LARGEST = 50  # documents of a small collection
+SENTENCES = 3  # of a document that is cut
+TRIED = 10  # questions of which one is asked
+NAME = re.compile(r"(?<!^)\b[A-Z]\w+")  # not the first word
+WHOLE = "whole: answered", "whole: lacking"
+SMALL = "small: answered", "small: lacking", "small: renamed"
+ANSWERED = WHOLE[0], SMALL[0]
 LEADS = np.arange(0, 1.55, 0.1)
 
 
@@ -49,57 +75,184 @@ class Candidate(NamedTuple):
     f1: float
 
 
+class Asked(NamedTuple):
+    """A question and what a search found. The best passage and the best answer are among these."""
+
+    kind: str
+    found: list[Candidate]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=400)
+    parser.add_argument("--questions", type=int, default=400, help="to the whole collection")
+    parser.add_argument("--collections", type=int, default=400, help="small ones")
     parser.add_argument("--reader", type=Path, metavar="DIR")
     parser.add_argument("--save", action="store_true", help="write it into the model's folder")
     options = parser.parse_args()
-    if options.questions < 2:
-        parser.error("--questions must be at least 2")
+    if options.questions < 2 or options.collections < 10:
+        parser.error("--questions must be at least 2, --collections at least 10")
     data = read_squad(options.train, "keep")
-    asked = list(data.questions)[:: max(1, len(data) // options.questions)]
-    missing = {passage for passage, _ in asked[1::2]}
     predictor = Predictor.load(options.reader)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        kept = [passage for passage in data.passages if passage not in missing]
-        write_passages(kept, folder / "passages.jsonl")
-        index = Index.build([folder / "passages.jsonl"], folder / "index", size=10**6)
-        found = []
-        for _, question in track(asked, "asking", len(asked)):
-            answers = [answer.text for answer in question.answers]
-            found.append(candidates(index, predictor, question.text, answers))
-    there = [
-        each for each, (passage, _) in zip(found, asked, strict=True) if passage not in missing
+    asked = [
+        *ask_whole(data, predictor, options.questions),
+        *ask_small(data, predictor, options.collections),
     ]
-    scores = [np.mean([best(each, lead).f1 for each in there]) for lead in LEADS]
-    lead = float(LEADS[int(np.argmax(scores))])
-    chosen = [best(each, lead) for each in found]
-    inputs = np.array([[1.0, each.highest, value(each, lead)] for each in chosen])
-    weights = logistic_regression(inputs, np.array([each.right for each in chosen]))
-    likely = 1 / (1 + np.exp(-inputs @ weights))
-    absent = [
-        chance for chance, (passage, _) in zip(likely, asked, strict=True) if passage in missing
-    ]
-    fitted = Calibration(*(round(float(x), 3) for x in (*weights, lead, np.median(absent))))
+    asked = [each for each in asked if each.found]
+    fitted = fit(asked)
     was = predictor.model.calibration
     for name, new in asdict(fitted).items():
         print(f"{name:8}{new:8.3f}  (now {getattr(was, name)})")
-    now = float(np.mean([best(each, was.lead).f1 for each in there]))
-    print(
-        f"F1 of {len(there)} questions: {100 * max(scores):.2f}, with lead as it is {100 * now:.2f}"
-    )
+    print(render(asked, fitted))
     if options.save:
         change_settings(find_model(options.reader), calibration=fitted)
+
+
+def ask_whole(data: Dataset, predictor: Predictor, questions: int) -> Iterator[Asked]:
+    """Ask `questions` spread over the data of a collection that lacks half of their passages."""
+    asked = list(data.questions)[:: max(1, len(data) // questions)]
+    missing = {passage for passage, _ in asked[1::2]}
+    with tempfile.TemporaryDirectory() as name:
+        index = build([each for each in data.passages if each not in missing], Path(name))
+        for passage, question in track(asked, "asking", len(asked)):
+            yield ask(WHOLE[passage in missing], index, predictor, question)
+
+
+def ask_small(data: Dataset, predictor: Predictor, collections: int) -> Iterator[Asked]:
+    """Ask `collections` small collections of random passages."""
+    chance = random.Random(0)
+    articles: dict[str, list[Passage]] = defaultdict(list)
+    for passage in data.passages:
+        if passage.questions:
+            articles[passage.title].append(passage)
+    for number in range(1, collections + 1):
+        size = round(LARGEST ** chance.random())
+        chosen = chance.sample(sorted(articles), min(len(articles), chance.randint(1, size)))
+        passages = [passage for title in chosen for passage in articles[title]]
+        taken = chance.sample(passages, min(size, len(passages)))
+        rest = [passage for passage in passages if passage not in taken]
+        others = sorted(articles.keys() - set(chosen))
+        others = chance.sample(others, min(TRIED, len(others)))
+        near = list(map(shortest, chance.sample(rest, min(TRIED, len(rest)))))
+        far = [shortest(chance.choice(articles[title])) for title in others]
+        with tempfile.TemporaryDirectory() as name:
+            yield from ask_one(taken, near, far, predictor, Path(name), chance)
+        if number % 20 == 0 or number == collections:
+            print(f"{number} of {collections} small collections", file=sys.stderr)
+
+
+def ask_one(
+    taken: list[Passage],
+    near: list[Question],
+    far: list[Question],
+    predictor: Predictor,
+    folder: Path,
+    chance: random.Random,
+) -> Iterator[Asked]:
+    """Ask a small collection of `taken` about itself, and `near` and `far`, which it lacks."""
+    documents = [cut(passage, chance) for passage in taken] if chance.random() < 0.5 else taken
+    titled = chance.random() < 0.5
+    index = build(documents if titled else list(map(headed, documents)), folder)
+    names = [name for question in far for name in NAME.findall(question.text)]
+    for document in chance.sample(documents, min(2, len(documents))):
+        question = shortest(document)
+        yield ask("small: answered", index, predictor, question)
+        if names and NAME.search(question.text):
+            yield ask("small: renamed", index, predictor, renamed(question, names, chance))
+    for questions in (near, far):
+        if questions:
+            likeliest = max(questions, key=lambda each: highest_score(index.search(each.text, 1)))
+            yield ask("small: lacking", index, predictor, likeliest)
+
+
+def build(passages: list[Passage], folder: Path) -> Index:
+    write_passages(passages, folder / "passages.jsonl")
+    return Index.build([folder / "passages.jsonl"], folder / "index", size=10**6)
+
+
+def cut(passage: Passage, chance: random.Random) -> Passage:
+    """Some sentences of a passage that answer one of its questions, with all that they answer."""
+    answer = chance.choice(passage.questions).answers[0]
+    end = answer.start + len(answer.text)
+    spans = sentences(passage.text)
+    having = [at for at, span in enumerate(spans) if span[0] < end and span[1] > answer.start]
+    first = max(0, having[0] - chance.randrange(SENTENCES))
+    last = max(having[-1], min(len(spans) - 1, first + chance.randrange(SENTENCES)))
+    begin, stop = spans[first][0], spans[last][1]
+    inside = [
+        question
+        for question in passage.questions
+        for answer in question.answers[:1]
+        if begin <= answer.start and answer.start + len(answer.text) <= stop
+    ]
+    return replace(passage, text=passage.text[begin:stop], questions=tuple(inside))
+
+
+def headed(passage: Passage) -> Passage:
+    heading = passage.title.replace("_", " ")
+    return replace(passage, title="", text=f"{heading}\n\n{passage.text}")
+
+
+def shortest(passage: Passage) -> Question:
+    return min(passage.questions, key=lambda question: len(question.text.split()))
+
+
+def renamed(question: Question, names: list[str], chance: random.Random) -> Question:
+    text = NAME.sub(lambda _: chance.choice(names), question.text)
+    return replace(question, text=text, answers=())
+
+
+def ask(kind: str, index: Index, predictor: Predictor, question: Question) -> Asked:
+    answers = [answer.text for answer in question.answers] or [""]
+    return Asked(kind, candidates(index, predictor, question.text, answers))
+
+
+def fit(asked: list[Asked]) -> Calibration:
+    scores = [np.mean([quality(asked, kind, lead) for kind in ANSWERED]) for lead in LEADS]
+    lead = float(LEADS[int(np.argmax(scores))])
+    chosen = [best(each.found, lead) for each in asked]
+    inputs = np.array([[1.0, each.highest, value(each, lead)] for each in chosen])
+    counts = {kind: sum(each.kind == kind for each in asked) for kind in WHOLE + SMALL}
+    shares = np.array(
+        [1 / counts[kind] / len(WHOLE if kind in WHOLE else SMALL) for kind, _ in asked]
+    )
+    right = np.array([each.right for each in chosen])
+    weights = logistic_regression(inputs, right, shares * len(asked) / shares.sum())
+    likely = 1 / (1 + np.exp(-inputs @ weights))
+    absent = np.array([kind not in ANSWERED for kind, _ in asked])
+    least = weighted_median(likely[absent], shares[absent])
+    return Calibration(*(round(float(x), 3) for x in (*weights, lead, least)))
+
+
+def render(asked: list[Asked], calibration: Calibration) -> str:
+    """How each kind of question fares: F1, and what the scores say beside what is right."""
+    lines = [f"{'kind':17}{'questions':>10}{'F1':>7}{'right':>7}{'score':>7}{'withheld':>10}"]
+    for kind in WHOLE + SMALL:
+        chosen = [best(each.found, calibration.lead) for each in asked if each.kind == kind]
+        likely = np.array(
+            [
+                calibration.likely(each.highest + each.lead, each.highest, math.exp(each.certainty))
+                for each in chosen
+            ]
+        )
+        right = np.mean([each.right for each in chosen])
+        lines.append(
+            f"{kind:17}{len(chosen):10}{quality(asked, kind, calibration.lead):7.3f}{right:7.3f}"
+            f"{likely.mean():7.3f}{(likely < calibration.least).mean():10.3f}"
+        )
+    return "\n".join(lines)
+
+
+def quality(asked: list[Asked], kind: str, lead: float) -> float:
+    """Mean F1 of the best answers to the questions of a kind."""
+    return float(np.mean([best(each.found, lead).f1 for each in asked if each.kind == kind]))
 
 
 def candidates(
     index: Index, predictor: Predictor, question: str, answers: list[str]
 ) -> list[Candidate]:
     passages = index.search(question, PASSAGES)
-    highest = max((passage.score for passage in passages), default=0.0)
+    highest = highest_score(passages)
     readings = predictor.read_all((question, passage.text) for passage in passages)
     return [
         Candidate(
@@ -112,7 +265,11 @@ def candidates(
         for passage, reading in zip(passages, readings, strict=True)
         if reading.no_answer <= predictor.model.no_answer_threshold
         for answer in reading.answers
-    ] or [Candidate(highest, 0.0, -30.0, 0.0, 0.0)]
+    ]
+
+
+def highest_score(passages: Iterable[Any]) -> float:
+    return max((passage.score for passage in passages), default=0.0)
 
 
 def value(candidate: Candidate, lead: float) -> float:
@@ -123,15 +280,24 @@ def best(found: list[Candidate], lead: float) -> Candidate:
     return max(found, key=lambda each: value(each, lead))
 
 
-def logistic_regression(inputs: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Maximum-likelihood weights by Newton's method. Shape: inputs [n, k], right [n] -> [k]"""
+def logistic_regression(inputs: np.ndarray, right: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Maximum-likelihood weights by Newton's method.
+
+    Shape: inputs [n, k], right and shares (what each row counts) [n] -> [k]
+    """
     weights = np.zeros(inputs.shape[1])
     for _ in range(50):
         chances = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (right - chances)
-        curve = (inputs * (chances * (1 - chances))[:, None]).T @ inputs
+        slope = inputs.T @ (shares * (right - chances))
+        curve = (inputs * (shares * chances * (1 - chances))[:, None]).T @ inputs
         weights += np.linalg.solve(curve + 1e-6 * np.eye(len(weights)), slope)
     return weights
+
+
+def weighted_median(values: np.ndarray, shares: np.ndarray) -> float:
+    order = np.argsort(values)
+    upto = np.cumsum(shares[order])
+    return float(values[order][np.searchsorted(upto, upto[-1] / 2)])
 
 
 if __name__ == "__main__":

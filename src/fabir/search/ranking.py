@@ -7,7 +7,8 @@ frequencies, and p a passage:
 
 bm25s computes this score. The reranker adds features that BM25 lacks: the proximity of the
 question's words in the passage, common bigrams, and words in the title. Each feature is divided by
-its maximum, so that the scores of different questions are comparable.
+its maximum, so that the scores of different questions are comparable. Content words that no passage
+has count in this maximum, with the idf of frequency 0: what is nowhere scores low.
 """
 
 from itertools import pairwise
@@ -38,11 +39,14 @@ class Query(NamedTuple):
     terms: distinct terms that occur in the collection
     weights: inverse document frequency of each term; 0 for a stop word
     pairs: bigrams of the question, as pairs of indices into `terms`
+    total, pairs_total: weight of all terms and of all bigrams, also of those that no passage has
     """
 
     terms: list[int]
     weights: np.ndarray
     pairs: list[tuple[int, int]]
+    total: float
+    pairs_total: float
 
 
 class _Hits(NamedTuple):
@@ -67,7 +71,8 @@ class Ranker:
         self._generation = generation
         self._stem = stemmer(generation.manifest["stemmed"])
         self._lengths = lengths = np.diff(generation.passage_tokens)
-        frequency = np.diff(generation.bm25.scores["indptr"])
+        # The last is that of the words that no passage has.
+        frequency = np.append(np.diff(generation.bm25.scores["indptr"]), 0)
         share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
 
@@ -85,16 +90,20 @@ class Ranker:
     def parse(self, question: str) -> Query:
         """Map a question to the collection's terms."""
         query = words(question)
-        numbers = [self._number(word) for word in query]
-        terms = [number for number in dict.fromkeys(numbers) if number >= 0]
-        content = {self._number(word) for word in content_words(query)}
-        weights = np.array([self._idf[term] * (term in content) for term in terms], np.float32)
-        at = {term: number for number, term in enumerate(terms)}
-        pairs = [(at[a], at[b]) for a, b in pairwise(numbers) if a >= 0 <= b]
-        return Query(terms, weights, list(dict.fromkeys(pairs)))
-
-    def _number(self, word: str) -> int:
-        return self._generation.bm25.vocab_dict.get(self._stem(word), -1)
+        stems = [self._stem(word) for word in query]
+        content = {self._stem(word) for word in content_words(query)}
+        number = {stem: self._generation.bm25.vocab_dict.get(stem, -1) for stem in stems}
+        weight = {stem: float(self._idf[number[stem]]) * (stem in content) for stem in number}
+        known = [stem for stem in number if number[stem] >= 0]
+        at = {stem: place for place, stem in enumerate(known)}
+        pairs = list(dict.fromkeys(pairwise(stems)))
+        return Query(
+            terms=[number[stem] for stem in known],
+            weights=np.array([weight[stem] for stem in known], np.float32),
+            pairs=[(at[a], at[b]) for a, b in pairs if a in at and b in at],
+            total=sum(weight.values()),
+            pairs_total=sum(weight[a] + weight[b] for a, b in pairs),
+        )
 
     def bm25(self, query: Query) -> np.ndarray:
         """The BM25 score of every passage. Shape: [passage]"""
@@ -110,7 +119,7 @@ class Ranker:
         """
         hits = self._hits(query.terms, passages)
         shape = len(passages), len(query.terms)
-        total = query.weights.sum()
+        total = query.total
         near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
         titled = np.zeros(shape, np.float32)
         titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
@@ -161,7 +170,7 @@ def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
     """The weighted share of the question's bigrams that the passage has. Shape: [passage]"""
     pairs = np.array(query.pairs, np.int64).reshape(-1, 2)
     weights = query.weights[pairs].sum(axis=1)
-    if not weights.sum():
+    if not query.pairs:
         return np.zeros(shape[0], np.float32)
     number = np.full((shape[1], shape[1]), -1)
     number[tuple(pairs.T)] = np.arange(len(pairs))
@@ -169,4 +178,4 @@ def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
     pair[(np.diff(hits.place) != 1) | (np.diff(hits.passage) != 0)] = -1
     seen = np.zeros((shape[0], len(pairs)), np.float32)
     seen[hits.passage[:-1][pair >= 0], pair[pair >= 0]] = 1
-    return (seen * weights).sum(axis=1) / weights.sum()
+    return (seen * weights).sum(axis=1) / max(query.pairs_total, 1e-9)

@@ -11,8 +11,8 @@ from fabir.text.tokens import UNSPACED
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
 # Stop words: words without content, which occur in most passages.
 _STOP_WORD_LIST = """
-    a also an and are as at be been being but by can could did do does for from had has have he
-    her his how i if in into is it its may might name no not of on or our s she should such t
+    a also an and are as at be been being but by can could did do does for from had has have he her
+    his how i if in into is it its many may might much name no not of on or our s she should such t
     than that the their then there these they this to was we were what when where which who whom
     whose why will with would you your
 """
