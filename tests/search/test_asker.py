@@ -150,7 +150,7 @@ def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None
 
 
 def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: Index) -> None:
-    asking, pointing = asker(index, kite=0.2)
+    asking, pointing = asker(index, kite=0.6)
     (found, *_) = asking.ask("Who flew the kite?", 1)
     lower, higher = found.score * 0.9, min(1.0, found.score * 1.1)
     kite: Any = pointing
