@@ -129,11 +129,11 @@ def test_nothing_is_left_behind_also_after_an_error() -> None:
     model = small_reader()
     batch = batch_of(model.vocabulary, (QUESTION, ABBEY))
     with torch.inference_mode():
-        before = model.network(batch)
+        before = model.network(batch)[:2]
         with recorded(model.network) as found:
-            during = model.network(batch)
+            during = model.network(batch)[:2]
             count = len(found)
-        after = model.network(batch)
+        after = model.network(batch)[:2]
     with pytest.raises(AttributeError):
         record(model, None)
     assert len(found) == count > 0

@@ -29,7 +29,7 @@ def test_equals_the_network_written_out(changes: dict[str, Any]) -> None:
         for question, passage, *_ in EXAMPLES:
             batch = batch_of(reader.vocabulary, (question, passage))
             real = batch.passage[0] > 0
-            result = torch.stack([side[0, real] for side in network(batch)]).double()
+            result = torch.stack([side[0, real] for side in network(batch)[:2]]).double()
             expected = PlainCrossConv(network, reader.config).logits(batch)
             torch.testing.assert_close(result, expected, atol=1e-5, rtol=1e-5)
 

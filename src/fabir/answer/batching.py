@@ -168,18 +168,19 @@ def _decode(
     (start_mass, start_place), (end_mass, end_place) = (
         _log_sums(side, spans.start, spans.end) for side in sides
     )
-    if not np.isfinite([start_mass, end_mass]).all():
+    none = [] if logits.no_answer is None else [logits.no_answer]
+    if not np.isfinite([start_mass, end_mass, *none]).all():
         raise InputError("the model's logits are not finite: its weights are damaged or too large")
     heads = [None] * len(batch) if logits.no_answer is None else logits.no_answer.tolist()
     before = [logits.start[:, 0].tolist(), logits.end[:, 0].tolist()] if first else []
     rows = zip(start_mass.tolist(), end_mass.tolist(), heads, *before, strict=True)
-    places = start_place + end_place
+    places = (start_place + end_place).astype(np.float32)  # there may be many candidates
     found = []
     for window, row, start, end, score, place in zip(batch, rows, *spans, places, strict=True):
         real = score > -np.inf
         starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
         scores = score[real].astype(np.float64)
-        head = np.full(len(scores), row[2] or 0.0)
+        head = np.full(len(scores), row[2] or 0.0, np.float32)
         found.append(Found(Candidates(starts, ends, scores, place[real], head), *row))
     return found
 

@@ -93,7 +93,7 @@ def explain(
     place: Any = getattr(model.config, "sentinel_place", "before")
     sides = Side("question", asked, place), Side("passage", padded, place)
     maps = attention_maps(found, sides)
-    start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits)
+    start, stop = (side[0, : len(words)].softmax(dim=0).numpy() for side in logits[:2])
     answers = predictor.given(reading)
     return Explanation(question, passage, words, asked, start, stop, answers, maps)
 
