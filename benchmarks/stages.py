@@ -37,7 +37,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from fabir import Predictor, __version__, tokenise
 from fabir.answer.spans import top_spans
 from fabir.cpu_info import cpu_name
-from fabir.data.batches import Batch
+from fabir.data.batches import Batch, SpanLogits
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.locate import find_model
 from fabir.runtime.onnx_model import OnnxModel
@@ -71,12 +71,13 @@ class TimedModel:
         self.model = model
         self.vocabulary, self.steps = model.vocabulary, model.steps
         self.no_answer_threshold, self.calibration = model.no_answer_threshold, model.calibration
+        self.confidence = model.confidence
         self.batch_words, self.parallel = model.batch_words, model.parallel
         self.reset()
 
     def reset(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
-        self.logits: list[tuple[np.ndarray, np.ndarray]] = []
+        self.logits: list[SpanLogits[np.ndarray]] = []
 
     def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> Any:
         return self._timed("embed", batch, questions_only)
@@ -86,7 +87,7 @@ class TimedModel:
 
     def answer(
         self, batch: Batch[np.ndarray], vectors: Any, encoded: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> SpanLogits[np.ndarray]:
         self.logits.append(self._timed("answer", batch, vectors, encoded))
         return self.logits[-1]
 
@@ -150,7 +151,7 @@ def stages(pairs: Pairs, model: TimedModel, total: float) -> dict[str, dict[str,
 
     def decode() -> None:
         first = int(model.vocabulary.no_answer)  # the place that stands for no answer
-        for start, end in model.logits:
+        for start, end, _ in model.logits:
             top_spans(start[:, first:], end[:, first:])
 
     spent = {

@@ -13,7 +13,7 @@ from fabir.errors import InputError
 from fabir.files import cache_folder, replacing
 from fabir.progress import track
 from fabir.runtime.base import Model, load_model, logits
-from fabir.runtime.settings import SETTINGS
+from fabir.runtime.settings import SETTINGS, read_states
 from fabir.runtime.store import FILES
 from fabir.training.examples import Examples
 from fabir.training.settings import TrainingConfig
@@ -24,7 +24,12 @@ _FLOOR = -30.0  # of logarithms of probabilities
 
 
 def teacher_digest(folder: Path) -> str:
-    """SHA-256 of a reader's files, but for its settings."""
+    """SHA-256 of a reader's files, but for its settings.
+
+    Raises:
+        InputError: the folder holds no reader.
+    """
+    read_states(folder)
     digest = hashlib.sha256()
     for name in FILES:
         path = folder / name
