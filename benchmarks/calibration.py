@@ -40,6 +40,7 @@ from retrieval import write_passages
 
 from fabir import Predictor, read_squad
 from fabir.data.squad import Dataset, Passage, Question
+from fabir.evaluation.calibration import logistic_regression
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
 from fabir.runtime.locate import find_model
@@ -278,20 +279,6 @@ def value(candidate: Candidate, lead: float) -> float:
 
 def best(found: list[Candidate], lead: float) -> Candidate:
     return max(found, key=lambda each: value(each, lead))
-
-
-def logistic_regression(inputs: np.ndarray, right: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Maximum-likelihood weights by Newton's method.
-
-    Shape: inputs [n, k], right and shares (what each row counts) [n] -> [k]
-    """
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(50):
-        chances = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (shares * (right - chances))
-        curve = (inputs * (shares * chances * (1 - chances))[:, None]).T @ inputs
-        weights += np.linalg.solve(curve + 1e-6 * np.eye(len(weights)), slope)
-    return weights
 
 
 def weighted_median(values: np.ndarray, shares: np.ndarray) -> float:
