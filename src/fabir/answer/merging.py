@@ -85,7 +85,7 @@ def merge(
     mass, windows = start_mass + end_mass, np.log(len(windows_found))
     features = _features(best, mass, windows)
     scores = np.exp(features[:, 1])
-    if confidence.score:  # the order is that of the spans, so a score is not above the one before
+    if confidence.score:  # the order is that of the spans, so no score may exceed an earlier one
         scores = np.minimum.accumulate(logistic(features @ confidence.score))
     rows = zip(best.starts.tolist(), best.ends.tolist(), scores.tolist(), strict=True)
     answers = [Answer(passage[start:end], start, end, score) for start, end, score in rows]

@@ -24,13 +24,13 @@ _FLOOR = -30.0  # of logarithms of probabilities
 
 
 def teacher_digest(folder: Path) -> str:
-    """SHA-256 of a reader's files, but for its settings.
+    """SHA-256 of a reader's network and of its files, but for the other settings.
 
     Raises:
         InputError: the folder holds no reader.
     """
-    read_states(folder)
-    digest = hashlib.sha256()
+    settings = read_states(folder)[0]
+    digest = hashlib.sha256(repr((settings.reader, settings.network)).encode())
     for name in FILES:
         path = folder / name
         if name != SETTINGS and path.exists():
@@ -83,7 +83,8 @@ def _cached(
     digest.update(teacher_digest(folder).encode())
     for part in (features.passages, features.questions):
         digest.update(part.values.tobytes() + part.offsets.tobytes())
-    digest.update(features.passage_of.tobytes() + "\n".join(features.spellings).encode())
+    spelt = "\n".join(features.spellings).encode("utf-8", "surrogatepass")
+    digest.update(features.passage_of.tobytes() + spelt)
     path = (cache or cache_folder("teachers")) / f"{digest.hexdigest()}.npz"
     try:
         with open(path, "rb") as file, np.load(file) as arrays:
