@@ -57,6 +57,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.training.config_files import load_config
     from fabir.training.inputs import RunFiles
+    from fabir.training.launch import end_process, in_launcher
     from fabir.training.run import train
 
     files = RunFiles(
@@ -74,6 +75,8 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         resume=options.resume,
         processes=options.processes,
     )
+    if in_launcher():
+        end_process(0)
 
 
 def _add_find_lr(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,7 @@ def best_processes(config: TrainingConfig) -> int:
     threads, which wait for each other at every operation. A launcher (accelerate, torchrun) has
     decided already. A GPU needs one process.
     """
-    if "RANK" in os.environ or torch.cuda.is_available():
+    if in_launcher() or torch.cuda.is_available():
         return 1
     return max(1, min(torch.get_num_threads(), config.batch_size // _LEAST))
 
@@ -112,6 +112,11 @@ def launch(job: Job, processes: int) -> None:
             sys.exit(error.exit_code)
 
 
+def in_launcher() -> bool:
+    """Whether accelerate or torchrun started this process, and others that train with it."""
+    return "RANK" in os.environ
+
+
 def end_with_parent() -> None:
     """Let this process end when its parent ends, for whatever reason.
 
@@ -144,8 +149,16 @@ def _work(
     except InputError as error:
         Path(complaint).write_text(str(error), encoding="utf-8")
         status = 2
-    # Not `sys.exit`: a thread of gloo may still free a tensor, which needs the interpreter. An
-    # interpreter that is shutting down then crashes now and then.
+    end_process(status)
+
+
+def end_process(status: int) -> None:
+    """End this process, one of several that train, with an exit code.
+
+    Not `sys.exit`: a thread of gloo may still free a tensor, which needs the interpreter. An
+    interpreter that is shutting down then crashes now and then. Destroying the process group does
+    not end these threads.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
