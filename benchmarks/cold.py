@@ -14,7 +14,6 @@ import importlib.util
 import json
 import multiprocessing
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from answering import load_pairs, render
 from fabir import __version__
 from fabir.cpu_info import cpu_name
 from fabir.runtime.locate import find_model
+from fabir.runtime.store import copy_model
 
 CACHES = Path("/proc/sys/vm/drop_caches")
 
@@ -45,7 +45,9 @@ def main() -> None:
         ways = {"fabir, bundled": ask}
         if importlib.util.find_spec("torch"):
             copy = Path(folder, "reader")
-            shutil.copytree(find_model(None), copy, ignore=shutil.ignore_patterns("*.onnx"))
+            copy_model(find_model(None), copy)
+            for graph in copy.glob("*.onnx"):
+                graph.unlink()
             ways["the same, torch"] = [*ask, "--reader", str(copy)]
         ways["Python alone"] = [sys.executable, "-c", ""]
         rows = measure(ways, asked)

@@ -3,7 +3,6 @@
 import copy
 import multiprocessing
 import pickle
-import shutil
 import threading
 import time
 import tracemalloc
@@ -20,6 +19,7 @@ from fabir.errors import InputError
 from fabir.locks import make_lock
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.store import copy_model
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, small_reader
 
@@ -122,7 +122,7 @@ def test_a_pipeline_is_pickled_with_its_options() -> None:
 
 
 def test_a_folder_that_was_replaced_is_not_taken_for_the_pickled_one(tmp_path: Path) -> None:
-    shutil.copytree(BUNDLED, tmp_path, dirs_exist_ok=True)
+    copy_model(BUNDLED, tmp_path)
     data = pickle.dumps(Predictor.load(tmp_path))
     assert isinstance(pickle.loads(data), Predictor)
     small_reader().save(tmp_path)

@@ -50,10 +50,8 @@ class Hub:
     def upload_file(self, *, path_or_fileobj: bytes, path_in_repo: str, repo_id: str) -> None:
         (self.folder / repo_id / path_in_repo).write_bytes(path_or_fileobj)
 
-    def upload_folder(self, *, repo_id: str, folder_path: Path, allow_patterns: list[str]) -> None:
-        for path in folder_path.iterdir():
-            if path.name in allow_patterns:
-                shutil.copy(path, self.folder / repo_id)
+    def upload_folder(self, *, repo_id: str, folder_path: str) -> None:
+        shutil.copytree(folder_path, self.folder / repo_id, dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -97,10 +95,18 @@ def test_a_model_card_is_kept(hub: Hub) -> None:
     assert (hub.folder / "me/small/README.md").read_text() == "mine"
 
 
-def test_the_bundled_model_has_a_name(hub: Hub) -> None:
-    assert find_model(None) == find_model("bundled") == find_model(Path("bundled")) == BUNDLED
-    Path("bundled").mkdir()
-    assert find_model("bundled") == Path("bundled")
+def test_a_bundled_model_is_pushed_with_its_words_and_card(hub: Hub) -> None:
+    push(BUNDLED, "me/fast")
+    assert "network" in (hub.folder / "me/fast/README.md").read_text()
+    answers = Predictor.load().answer(*ASKED)
+    assert Predictor.from_pretrained("me/fast").answer(*ASKED) == answers
+
+
+@pytest.mark.parametrize("name", ["bundled", "fast"])
+def test_the_bundled_model_has_names(name: str, hub: Hub) -> None:
+    assert find_model(None) == find_model(name) == find_model(Path(name)) == BUNDLED
+    Path(name).mkdir()
+    assert find_model(name) == Path(name)
 
 
 def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +136,6 @@ def test_the_hubs_own_library_has_what_is_used() -> None:
         "create_repo": {"repo_id", "private", "exist_ok"},
         "file_exists": {"repo_id", "filename"},
         "upload_file": {"path_or_fileobj", "path_in_repo", "repo_id"},
-        "upload_folder": {"repo_id", "folder_path", "allow_patterns"},
+        "upload_folder": {"repo_id", "folder_path"},
     }.items():
         assert used <= signature(getattr(hub.HfApi, name)).parameters.keys()

@@ -24,6 +24,7 @@ from fabir.errors import InputError
 from fabir.export.onnx import export
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.locate import BUNDLED
+from fabir.runtime.store import copy_model
 from factories import EXAMPLES, small_reader
 from model_folders import edit_json, make_old, seal
 
@@ -206,7 +207,9 @@ def exported(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
     """The same, exported, and the bundled model as another."""
     folder = tmp_path_factory.mktemp("exported")
     export(folders["torch"], folder)
-    return {"exported": folder, "other exported": BUNDLED}
+    made = {"exported": folder, "other exported": tmp_path_factory.mktemp("bundled")}
+    copy_model(BUNDLED, made["other exported"])
+    return made
 
 
 def readings(folder: Path) -> list[Reading]:

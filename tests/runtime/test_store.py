@@ -15,7 +15,7 @@ from fabir.export.compact import keep_words
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.base import load_model
 from fabir.runtime.settings import NEUTRAL, Calibration, Confidence
-from fabir.runtime.store import change_settings
+from fabir.runtime.store import VOCABULARY, WORDS, change_settings, copy_model
 from fabir.runtime.torch_model import TorchModel
 from factories import EXAMPLES, batch_of, small_reader
 from model_folders import edit_json, make_old, seal
@@ -197,3 +197,42 @@ def test_settings_are_not_changed_by_hand(folder: Path) -> None:
         TorchModel.load(folder)
     seal(folder)
     assert TorchModel.load(folder).no_answer_threshold == 0.5
+
+
+@pytest.fixture
+def sharing(folder: Path) -> Path:
+    """The folder of a model whose words are in the folder above."""
+    for name in (VOCABULARY, WORDS):
+        (folder / name).rename(folder.parent / name)
+    return folder
+
+
+def test_words_may_be_shared_in_the_folder_above(
+    sharing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = logits(small_reader())
+    assert torch.equal(logits(TorchModel.load(sharing)), before)
+    change_settings(sharing, no_answer_threshold=0.3)
+    TorchModel.load(sharing).save_weights(sharing)
+    assert TorchModel.load(sharing).no_answer_threshold == 0.3
+    assert not (sharing / WORDS).exists()
+    copy_model(sharing, sharing.parent / "deep" / "copy")
+    monkeypatch.chdir(sharing)
+    assert torch.equal(logits(TorchModel.load(Path())), before)
+    assert torch.equal(logits(TorchModel.load(sharing.parent / "deep" / "copy")), before)
+
+
+def test_damaged_shared_words_are_refused_and_those_of_a_folder_go_before_them(
+    sharing: Path,
+) -> None:
+    copy_model(sharing, sharing.parent / "whole" / "copy")
+    words = sharing.parent / WORDS
+    damaged = words.read_bytes()[:-1] + b"!"
+    words.write_bytes(damaged)
+    with pytest.raises(InputError, match=f"{words} is damaged"):
+        TorchModel.load(sharing)
+    (sharing.parent / "whole" / WORDS).write_bytes(damaged)
+    TorchModel.load(sharing.parent / "whole" / "copy")
+    words.unlink()
+    with pytest.raises(InputError, match=f"{sharing / WORDS}: it is missing"):
+        TorchModel.load(sharing)

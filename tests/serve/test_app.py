@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from collection import write_collection
 from fabir.answer.predictor import Predictor
 from fabir.runtime.locate import BUNDLED
-from fabir.runtime.store import WEIGHTS
+from fabir.runtime.store import WEIGHTS, copy_model
 from fabir.search.asker import Asker
 from fabir.search.index import Index
 from fabir.serve import guard
@@ -257,9 +256,8 @@ def test_the_attention_view_is_a_page_with_a_policy(predictor: Predictor) -> Non
 def test_without_weights_or_torch_it_says_so(
     predictor: Predictor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in BUNDLED.iterdir():
-        if path.name != WEIGHTS:
-            os.symlink(path, tmp_path / path.name)
+    copy_model(BUNDLED, tmp_path)
+    (tmp_path / WEIGHTS).unlink()
     exported = {"explainer": Explainer(tmp_path)}
     found = post(predictor, "/explain", json=ASKED, options=exported)
     assert found.status_code == 501

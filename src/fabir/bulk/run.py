@@ -18,7 +18,7 @@ from fabir.data.tables import KINDS, check_table, table_kind, write_table
 from fabir.errors import InputError
 from fabir.progress import live_line, track
 from fabir.runtime.locate import find_model
-from fabir.runtime.store import FILES
+from fabir.runtime.store import model_files
 
 _MAX_WARNINGS = 100  # bad rows that are reported one by one; more are only counted
 
@@ -109,9 +109,8 @@ def _settings(source: Path, reader: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read {source}: {error.strerror or error}") from error
     digest = hashlib.sha256()
-    for path in (reader / name for name in FILES):
-        if path.exists():
-            digest.update(path.read_bytes())
+    for path in model_files(reader).values():
+        digest.update(path.read_bytes())
     return {
         "input file": [str(source.resolve()), state.st_size, state.st_mtime_ns],
         "reader": digest.hexdigest(),

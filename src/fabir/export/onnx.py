@@ -33,6 +33,8 @@ from fabir.runtime.store import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    model_files,
+    path_of,
     write_model,
     write_vocabulary,
 )
@@ -88,7 +90,7 @@ def export(
     model = TorchModel.load(source)
     check_output(output / ANSWER)
     print("writing the graph: about half a minute", file=sys.stderr)
-    words = read_tensors(source / WORDS)[0] | {"trained": model.trained_rows}
+    words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
     with tempfile.TemporaryDirectory() as made:
         _write_graphs(model, Path(made))
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
@@ -108,9 +110,10 @@ def export(
             },
             keep=[WEIGHTS] if output.resolve() == source.resolve() else [],
         )
+    files = model_files(output)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,
-        "bytes": sum(path.stat().st_size for path in map(output.joinpath, _FILES) if path.exists()),
+        "bytes": sum(files[name].stat().st_size for name in _FILES if name in files),
     }
     if data:
         for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):

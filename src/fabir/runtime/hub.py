@@ -1,10 +1,12 @@
 """Models on the Hugging Face hub: download and upload. No other module contacts the hub."""
 
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fabir.errors import InputError
-from fabir.runtime.store import FILES, SETTINGS
+from fabir.runtime.store import FILES, SETTINGS, copy_model
 
 _CARD = """---
 library_name: fabir
@@ -67,7 +69,11 @@ def push(folder: str | Path, name: str, *, private: bool = False, token: str | N
         if not (folder / "README.md").exists() and not api.file_exists(name, "README.md"):
             card = _CARD.format(name=name).encode()
             api.upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=name)
-        api.upload_folder(repo_id=name, folder_path=folder, allow_patterns=[*FILES, "README.md"])
+        with TemporaryDirectory() as whole:
+            copy_model(folder, Path(whole))
+            if (card := folder / "README.md").exists():
+                shutil.copyfile(card, Path(whole, card.name))
+            api.upload_folder(repo_id=name, folder_path=whole)
     except Exception as error:
         raise _hub_error(f"the Hugging Face hub does not take {name}", error) from error
     return str(address)

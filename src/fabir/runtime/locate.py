@@ -1,11 +1,13 @@
-"""The folder of a model, from a path, "bundled", or a name on the Hugging Face hub."""
+"""The folder of a model, from a path, a bundled model's name, or a name on the Hugging Face hub."""
 
 import re
 from pathlib import Path
 
 from fabir.runtime.hub import fetch
 
-BUNDLED = Path(__file__).parents[1] / "pretrained"
+BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
+BUNDLED = BUNDLED_MODELS / "fast"  # the default
+_NAMES = {"bundled": BUNDLED, "fast": BUNDLED}
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
@@ -13,8 +15,9 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
     """The folder of a model; whether it holds one is not checked.
 
     Args:
-        model: a folder; None or "bundled" for the bundled model; or, if there is no such folder,
-            "owner/name" on the Hugging Face hub, which is downloaded
+        model: a folder; None or "bundled" for the default, "fast"; or, if there is no such folder,
+            the name of a bundled model, or "owner/name" on the Hugging Face hub, which is
+            downloaded
         revision: on the hub, a branch, tag or commit
 
     Raises:
@@ -25,8 +28,8 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
     folder = Path(model)
     if folder.exists():
         return folder
-    if str(model) == "bundled":
-        return BUNDLED
+    if str(model) in _NAMES:
+        return _NAMES[str(model)]
     if _HUB_NAME.fullmatch(folder.as_posix()):
         return fetch(folder.as_posix(), revision)
     return folder

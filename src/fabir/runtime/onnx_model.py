@@ -14,7 +14,7 @@ import onnxruntime
 
 from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.errors import InputError
-from fabir.runtime.locate import BUNDLED
+from fabir.runtime.locate import BUNDLED_MODELS
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import lacks_vnni, processors
 from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence, Settings
@@ -134,7 +134,8 @@ class OnnxModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle or copy holds the folder's path; the model is loaded from there again."""
-        folder = None if self.folder == BUNDLED else self.folder  # each machine has its own path
+        bundled = self.folder.parent == BUNDLED_MODELS  # each machine has its own path
+        folder = Path(self.folder.name) if bundled else self.folder
         return _reload, (folder, self.digests, *_decisions(self))
 
     @property
@@ -233,15 +234,16 @@ def _decisions(of: "Settings | OnnxModel") -> tuple[float, Calibration, Confiden
 
 
 def _reload(
-    folder: Path | None,
+    folder: Path,
     files: dict[str, str],
     threshold: float,
     calibration: Calibration,
     confidence: Confidence,
 ) -> OnnxModel:
-    model = OnnxModel.load(folder or BUNDLED)
+    folder = BUNDLED_MODELS / folder  # which is `folder` itself if that is absolute
+    model = OnnxModel.load(folder)
     if model.digests != files:
-        raise InputError(f"{folder or BUNDLED} holds another model than when it was pickled")
+        raise InputError(f"{folder} holds another model than when it was pickled")
     model.no_answer_threshold = threshold
     model.calibration, model.confidence = calibration, confidence
     return model

@@ -8,6 +8,9 @@ words.onnx             for ONNX Runtime: from a word's row and characters to its
 encode.onnx            for ONNX Runtime: from word vectors to a passage's encoding
 answer.onnx            for ONNX Runtime: from encodings and questions to logits
 
+Models in folders side by side may share words: the second and third file are then in the folder
+above, once for all of them.
+
 A folder is replaced file by file, and a process may be killed in between. During the write
 `config.json` has the checksums of the old and of the new files. So the folder holds one complete
 set, or it is refused.
@@ -15,6 +18,7 @@ set, or it is refused.
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -39,10 +43,29 @@ FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, FURTHER, NETWORK, EMBED, EN
 TORCH = VOCABULARY, WORDS, WEIGHTS  # the files that each kind of model needs
 ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
 OLD_ONNX = VOCABULARY, WORDS, FORMS, NETWORK
+_SHARED = VOCABULARY, WORDS  # files that may be in the folder above
 MAX_CHARACTERS = 256  # upper bound of a vocabulary's `max_characters`
 _MOST_BYTES = 1 << 30  # of vocabulary.json
 
 Write = Callable[[Path], Any]
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """The path of a model's file: in its folder, or in the one above if models share it."""
+    path, above = folder / name, folder.absolute().parent / name
+    return above if name in _SHARED and not path.exists() and above.exists() else path
+
+
+def model_files(folder: Path) -> dict[str, Path]:
+    """The files of a model that exist, by name, with those that it shares with other models."""
+    return {name: path for name in FILES if (path := path_of(folder, name)).exists()}
+
+
+def copy_model(folder: Path, copy: Path) -> None:
+    """Copy a model's files into one folder, with those that it shares with other models."""
+    copy.mkdir(parents=True, exist_ok=True)
+    for name, path in model_files(folder).items():
+        shutil.copyfile(path, copy / name)
 
 
 def is_exported(folder: Path) -> bool:
@@ -71,7 +94,7 @@ def read_settings(folder: Path, names: Iterable[str]) -> Settings:
     if states[0].old:
         _warn_old(folder)
         return states[0]
-    digests = {name: _digest(folder / name) for name in names}
+    digests = {name: _digest(path_of(folder, name)) for name in names}
     for settings in states:
         if all(settings.files.get(name) == digest for name, digest in digests.items()):
             return settings
@@ -80,7 +103,7 @@ def read_settings(folder: Path, names: Iterable[str]) -> Settings:
 
 def _mismatch(folder: Path, states: list[Settings], digests: dict[str, str | None]) -> str:
     wrong = [name for name, digest in digests.items() if digest != states[0].files.get(name)]
-    path = folder / wrong[0]
+    path = path_of(folder, wrong[0])
     if len(states) > 1:
         return (
             f"{folder} has files of two models, because writing {path.name} was interrupted: "
@@ -131,7 +154,7 @@ def write_model(
     kept = {
         name: digest
         for name in keep
-        if name not in files and (digest := known.get(name) or _digest(folder / name))
+        if name not in files and (digest := known.get(name) or _digest(path_of(folder, name)))
     }
     with ExitStack() as stack:
         made: dict[str, Path] = {}
@@ -167,7 +190,7 @@ def _present(folder: Path) -> Settings | None:
         states = read_states(folder)
     except InputError:
         return None
-    digests = {name: digest for name in FILES[1:] if (digest := _digest(folder / name))}
+    digests = {name: digest for name in FILES[1:] if (digest := _digest(path_of(folder, name)))}
     if states[0].old:
         return replace(states[0], files=digests) if digests else None
     return next((each for each in states if each.files.items() <= digests.items()), states[0])
@@ -190,7 +213,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     Raises:
         InputError: the file cannot be read, or a value has a wrong type or range.
     """
-    path = folder / VOCABULARY
+    path = path_of(folder, VOCABULARY)
     kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
     fields = read_json(path, set(kinds), _MOST_BYTES)
     for name, kind in kinds.items():
@@ -218,7 +241,7 @@ def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[
     Raises:
         InputError: the file is damaged or belongs to another vocabulary.
     """
-    path = folder / WORDS
+    path = path_of(folder, WORDS)
     try:
         with safe_open(path, framework="np") as file:
             words = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

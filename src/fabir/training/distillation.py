@@ -14,7 +14,7 @@ from fabir.files import cache_folder, replacing
 from fabir.progress import track
 from fabir.runtime.base import Model, load_model, logits
 from fabir.runtime.settings import SETTINGS, read_states
-from fabir.runtime.store import FILES
+from fabir.runtime.store import model_files
 from fabir.training.examples import Examples
 from fabir.training.settings import TrainingConfig
 
@@ -31,9 +31,8 @@ def teacher_digest(folder: Path) -> str:
     """
     settings = read_states(folder)[0]
     digest = hashlib.sha256(repr((settings.reader, settings.network)).encode())
-    for name in FILES:
-        path = folder / name
-        if name != SETTINGS and path.exists():
+    for name, path in model_files(folder).items():
+        if name != SETTINGS:
             digest.update(name.encode() + path.read_bytes())
     return digest.hexdigest()
 
