@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from fabir.data.squad import Dataset, write_squad
 from fabir.errors import InputError
+from fabir.runtime.store import VOCABULARY, WORDS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
@@ -205,3 +206,20 @@ def test_a_reader_of_another_size_cannot_be_trained_on(files: Files, tmp_path: P
         train_tiny(
             files, tmp_path / "second", run_config({"model_dim": 8}), start=tmp_path / "first"
         )
+
+
+def test_readers_share_words(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path / "first", run_config(epochs=1, learning_rate=0.1, word_rows=5))
+    options = {"vectors": None, "words": tmp_path / "first"}
+    config = run_config({"model_dim": 8}, epochs=2, learning_rate=0.1)
+    with pytest.raises(InputError, match=r"set training\.word_rows to 0"):
+        train_tiny(files, tmp_path / "second", run_config(word_rows=5), **options)
+    train_tiny(files, tmp_path / "second", config, **options)
+    train_tiny(files, tmp_path / "second", config, resume=True, **options)
+    for folder in ("first", "second"):
+        TorchModel.load(tmp_path / folder).save(tmp_path / f"small {folder}", small=True)
+    for name in (VOCABULARY, WORDS):
+        first, second = (tmp_path / f"small {folder}" / name for folder in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+    old, new = (TorchModel.load(tmp_path / name) for name in ("first", "second"))
+    assert torch.equal(old.trained_rows, new.trained_rows)

@@ -29,6 +29,12 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
     start.add_argument(
+        "--words",
+        type=Path,
+        metavar="DIR",
+        help="a reader whose word rows the new one shares; they are not trained",
+    )
+    start.add_argument(
         "--from", type=Path, dest="start", metavar="DIR", help="continue from a trained reader"
     )
     add_on_bad_answer(parser)
@@ -64,6 +70,7 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
         train=tuple(options.train),
         dev=options.dev,
         vectors=options.vectors,
+        words=options.words,
         start=options.start,
         teachers=tuple(options.teacher),
         on_bad_answer=options.on_bad_answer,
@@ -98,6 +105,7 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     files = RunFiles(
         train=tuple(options.train),
         vectors=options.vectors,
+        words=options.words,
         start=options.start,
         on_bad_answer=options.on_bad_answer,
     )

@@ -163,6 +163,11 @@ class TorchModel:
         """Make the rows of the `count` most frequent fixed words trainable too."""
         self._words.unfreeze(count)
 
+    @torch.no_grad()
+    def fix_words(self, trained: Tensor) -> None:
+        """Take `trained_rows` from elsewhere. Training leaves them, as it leaves the fixed rows."""
+        self._words.trained.copy_(trained).requires_grad_(False)
+
     def save(self, folder: str | Path, *, small: bool = False) -> None:
         """Write the whole folder. Each file is written completely or not at all.
 

@@ -18,6 +18,7 @@ class RunFiles:
         train: SQuAD files to train on: all of them, or mixed as `TrainingConfig.mix` says
         dev: the SQuAD file to evaluate with; a sweep of learning rates needs none
         vectors: word vectors of a new reader
+        words: a reader whose words a new reader has, instead of vectors; they are not trained
         start: the folder of a reader to go on from, instead of vectors
         teachers: readers to learn from beside the answers
         on_bad_answer: what happens to an answer of a training file that is not found at its
@@ -27,6 +28,7 @@ class RunFiles:
     train: tuple[Path, ...]
     dev: Path | None = None
     vectors: Path | str | None = None
+    words: Path | None = None
     start: Path | None = None
     teachers: tuple[Path | str, ...] = ()
     on_bad_answer: Literal["error", "skip", "repair"] = "error"

@@ -93,6 +93,8 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     no_answer = any(question.impossible for _, question in data.questions)
     if files.start:
         reader = _continued(config, files.start)
+    elif files.words:
+        reader = _sharing(config, files.words)
     else:
         reader = _new(config, features, files, no_answer)
     head = reader.network.tells_no_answer
@@ -140,6 +142,16 @@ def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool
     )
     fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
     return TorchModel.build(config.reader, config.network, vocabulary, fixed)
+
+
+def _sharing(config: RunConfig, words: Path) -> TorchModel:
+    """A new reader with the vocabulary and word rows of the reader in `words`."""
+    if config.training.word_rows:
+        raise InputError("rows that two readers share are not trained: set training.word_rows to 0")
+    other = TorchModel.load(words)
+    reader = TorchModel.build(config.reader, config.network, other.vocabulary, other.fixed_rows)
+    reader.fix_words(other.trained_rows)
+    return reader
 
 
 def _continued(config: RunConfig, start: Path) -> TorchModel:
