@@ -89,6 +89,8 @@ def export(
     """
     model = TorchModel.load(source)
     check_output(output / ANSWER)
+    if calibrate is not None and not len(calibrate):
+        raise InputError("there is no question to calibrate with")
     print("writing the graph: about half a minute", file=sys.stderr)
     words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
     with tempfile.TemporaryDirectory() as made:
@@ -133,7 +135,8 @@ def _write_graphs(model: TorchModel, folder: Path) -> None:
         ENCODE: (vectors, batch.passage),
         ANSWER: (batch.words, vectors, *batch[2:], encoded),
     }
-    for name, step in ((EMBED, _Embed), (ENCODE, _Encode), (ANSWER, _Answer)):
+    # The last step comes first: if a network cannot be exported, that is why, and is found soon.
+    for name, step in ((ANSWER, _Answer), (ENCODE, _Encode), (EMBED, _Embed)):
         # torch 2.13 caches a recurrent layer's kernel, which fixes the length of its first input.
         for recurrent in (torch.ops.aten.lstm.input, torch.ops.aten.gru.input):
             recurrent._dispatch_cache.clear()
@@ -226,8 +229,6 @@ def _activations(
                 logits(recorder, _probe(exported.vocabulary, *shape, seed))
         return found
     questions = list(data.questions)
-    if not questions:
-        raise InputError("there is no question to calibrate with")
     chosen = questions[:: -(-len(questions) // _CALIBRATION)]
     for _ in Predictor(recorder).answer_all([(q.text, p.text) for p, q in chosen]):
         pass
