@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from packaging.requirements import Requirement
 
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.settings import read_states
-from fabir.runtime.store import EMBED, FILES, write_model
+from fabir.runtime.store import EMBED, FILES, copy_model, write_model
 
 sys.path.append("tests")
 from collection import PAGES, write_collection, write_pdf
@@ -86,7 +85,7 @@ def oldest(requirement: str) -> str:
 
 def check_weights_elsewhere(command: list[str | Path], reader: Path) -> None:
     """A reader that has its weights from outside its folder is refused."""
-    shutil.copytree(BUNDLED, reader)
+    copy_model(BUNDLED, reader)
     model = onnx.load(reader / EMBED)
     weights = model.graph.initializer[0]
     (reader.parent / "elsewhere").write_bytes(weights.raw_data)
