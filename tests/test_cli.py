@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
 from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.files import writing
 from fabir.training import finder
 from fabir.training.finder import Sweep
 from factories import CONFIGS
@@ -538,3 +540,48 @@ def test_export_refuses_to_calibrate_without_need(
     err = refused(capsys, "export", "--output", tmp_path / "small", "--calibrate", "train.json")
     assert "add --quantise int8" in err
     assert not (tmp_path / "small").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["predict", "train", "compact", "export", "calibrate", "analyse"]
+)
+def test_what_another_process_is_writing_is_refused(
+    command: str, tmp_path: Path, reader: Path, files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / ("out.jsonl" if command == "predict" else "out")
+    data = "--train", files.train, "--dev", files.dev, "--vectors", files.vectors
+    options = {
+        "predict": [files.dev, "--output", output, "--resume"],
+        "train": ["crossconv", *data, "--output", output],
+        "compact": [reader, "--output", output],
+        "export": ["--reader", reader, "--output", output],
+        "calibrate": [reader, "--data", files.dev],
+        "analyse": [files.dev, "--reader", reader, "--output", output],
+    }
+    written = reader if command == "calibrate" else output
+    with writing(written):
+        said = refused(capsys, command, *options[command])
+    assert f"another process is writing {written}" in said
+    assert not output.exists()
+
+
+@pytest.mark.slow
+def test_a_run_is_not_resumed_while_it_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    asked = {"question": "What pulls?", "context": PASSAGE * 40}
+    rows.write_text("".join(json.dumps(asked | {"id": n}) + "\n" for n in range(1500)))
+    predict = ["predict", str(rows), "--output", str(tmp_path / "answers.jsonl")]
+    command = [sys.executable, "-m", "fabir", *predict]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as first:
+        while not (tmp_path / "answers.jsonl.journal").exists():
+            assert first.poll() is None
+            time.sleep(0.01)
+        said = refused(capsys, *predict, "--resume")
+        first.communicate()
+    assert "another process is writing" in said
+    assert first.returncode == 0
+    lines = (tmp_path / "answers.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [str(n) for n in range(1500)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "rows.jsonl"]

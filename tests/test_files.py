@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.errors import InputError
-from fabir.files import locked, open_text, read_text, remove_partial, replacing, write_json
+from fabir.files import locked, open_text, read_text, remove_partial, replacing, write_json, writing
 
 
 def names(folder: Path) -> list[str]:
@@ -147,7 +147,6 @@ with locked(sys.argv[1]) as ours:
 
 
 def test_a_lock_is_one_processs_until_it_ends(tmp_path: Path) -> None:
-    pytest.importorskip("fcntl")
     path = tmp_path / "new" / "lock"
     command = [sys.executable, "-c", HOLD, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -160,6 +159,23 @@ def test_a_lock_is_one_processs_until_it_ends(tmp_path: Path) -> None:
             assert ours
     with locked(path) as ours:
         assert ours
+    assert not path.exists()
+
+
+def test_one_process_writes_a_file_or_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (Path("out.jsonl"), tmp_path / "run"):
+        with writing(name):
+            for same in (name, Path(os.path.relpath(name)), tmp_path / name):
+                with pytest.raises(InputError, match="another process is writing"), writing(same):
+                    pass
+            with writing(Path("other")):
+                pass
+        with writing(name):
+            pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:

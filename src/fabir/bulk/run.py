@@ -5,17 +5,18 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.engines import ENGINES
+from fabir.bulk.engines import ENGINES, AnsweredChunk
 from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK, COLUMNS
 from fabir.data.tables import KINDS, check_table, table_kind, write_table
 from fabir.errors import InputError
+from fabir.files import writing
 from fabir.progress import live_line, track
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import model_files
@@ -55,8 +56,9 @@ def answer_rows(
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
 
     Raises:
-        InputError: a file cannot be read or written, a row is bad, all rows are bad, the unfinished
-            run has other settings, or `threshold` is not from 0 to 1.
+        InputError: a file cannot be read or written, another process is writing `output`, a row is
+            bad, all rows are bad, the unfinished run has other settings, or `threshold` is not from
+            0 to 1.
     """
     check_threshold(threshold)
     source, output = Path(source), Path(output)
@@ -67,12 +69,20 @@ def answer_rows(
         raise InputError(f"{output} is what the questions are read from: name another file")
     folder = find_model(reader)
     settings = _settings(source, folder) | {"threshold": threshold}
-    journal = Journal(output, settings, resume=resume)
+    strict = on_bad_row == "error"
+    with writing(output):
+        journal = Journal(output, settings, resume=resume)
+        chunks = ENGINES[engine](source, folder, threshold, journal.done["chunks"], strict)
+        return _write_all(chunks, journal, source, output, strict)
+
+
+def _write_all(
+    chunks: Iterable[AnsweredChunk], journal: Journal, source: Path, output: Path, strict: bool
+) -> BulkResult:
+    """Write all chunks to the journal, and then to the output."""
     try:
         with _progress(journal) as show:
-            strict = on_bad_row == "error"
-            chunks = journal.done["chunks"]
-            for answered in ENGINES[engine](source, folder, threshold, chunks, strict):
+            for answered in chunks:
                 if strict and answered.bad:
                     raise InputError(f"{answered.bad[0]}; correct it, or choose --on-bad-row skip")
                 _warn(answered.bad, journal.done["bad"])

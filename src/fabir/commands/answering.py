@@ -177,6 +177,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
     from fabir.evaluation.analysis import analyse, check_answered
     from fabir.evaluation.report import PAGE, report_again, write_report
+    from fabir.files import writing
     from fabir.plots import check_plot, short_names
 
     check_plot((options.output / PAGE).with_suffix(".png"))
@@ -185,17 +186,18 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     if options.report_only:
         print(report_again(options.output))
         return
-    data = read_squad(options.data, "keep")
-    check_answered(data)
-    found, thresholds = {}, {}
-    folders = options.reader or [None]
-    names = short_names(options.reader) if options.reader else ["bundled"]
-    for folder, name in zip(folders, names, strict=True):
-        predictor = Predictor.load(folder)
-        found[name] = dict(read_dataset(predictor, data))
-        thresholds[name] = predictor.model.no_answer_threshold
-    analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
-    print(write_report(analysis, options.output))
+    with writing(options.output):
+        data = read_squad(options.data, "keep")
+        check_answered(data)
+        found, thresholds = {}, {}
+        folders = options.reader or [None]
+        names = short_names(options.reader) if options.reader else ["bundled"]
+        for folder, name in zip(folders, names, strict=True):
+            predictor = Predictor.load(folder)
+            found[name] = dict(read_dataset(predictor, data))
+            thresholds[name] = predictor.model.no_answer_threshold
+        analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
+        print(write_report(analysis, options.output))
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:

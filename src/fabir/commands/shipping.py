@@ -30,11 +30,13 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
     from fabir.evaluation.calibration import calibrate
+    from fabir.files import writing
     from fabir.runtime.store import change_settings
 
-    found = calibrate(Predictor.load(options.reader), read_squad(options.data, "keep"))
-    threshold = found.no_answer_threshold
-    change_settings(options.reader, confidence=found.confidence, no_answer_threshold=threshold)
+    with writing(options.reader):
+        found = calibrate(Predictor.load(options.reader), read_squad(options.data, "keep"))
+        threshold = found.no_answer_threshold
+        change_settings(options.reader, confidence=found.confidence, no_answer_threshold=threshold)
     report = {**found.report, "no_answer_threshold": threshold}
     print(json.dumps(report, indent=1))
 

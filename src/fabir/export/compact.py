@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabir.errors import InputError
+from fabir.files import writing
 from fabir.runtime.torch_model import TorchModel
 
 
@@ -33,5 +34,6 @@ def compact(source: Path, output: Path, words: int) -> int:
     """
     if output.resolve() == source.resolve():
         raise InputError(f"{output} is the source itself: name another folder")
-    keep_words(TorchModel.load(source), words).save(output, small=True)
+    with writing(output):
+        keep_words(TorchModel.load(source), words).save(output, small=True)
     return sum(path.stat().st_size for path in output.iterdir() if path.is_file())

@@ -21,7 +21,7 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.model import evaluate_model
 from fabir.export import graphs
-from fabir.files import check_output
+from fabir.files import check_output, writing
 from fabir.layers.pointer import PADDING_LOGIT
 from fabir.runtime.base import logits
 from fabir.runtime.onnx_model import OnnxModel
@@ -85,15 +85,15 @@ def export(
 
     Raises:
         InputError: `source` holds no model, its network cannot be exported, `calibrate` has no
-            question, or a package is missing.
+            question, another process is writing `output`, or a package is missing.
     """
-    model = TorchModel.load(source)
     check_output(output / ANSWER)
-    if calibrate is not None and not len(calibrate):
-        raise InputError("there is no question to calibrate with")
-    print("writing the graph: about half a minute", file=sys.stderr)
-    words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
-    with tempfile.TemporaryDirectory() as made:
+    with writing(output), tempfile.TemporaryDirectory() as made:
+        model = TorchModel.load(source)
+        if calibrate is not None and not len(calibrate):
+            raise InputError("there is no question to calibrate with")
+        print("writing the graph: about half a minute", file=sys.stderr)
+        words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
         _write_graphs(model, Path(made))
         arrays = {name: tensor.numpy() for name, tensor in words.items()}
         exported = OnnxModel(model.vocabulary, arrays, Path(made))

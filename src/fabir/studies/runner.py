@@ -79,7 +79,7 @@ def reproduce(
         with table.opened() as results:
             results["majority"] = majority
     for number, run in enumerate(missing, 1):
-        with locked(output / f".{run.folder}{LOCK}") as ours:
+        with locked(output / f"{LOCK}.{run.folder}") as ours:
             if ours and table.begin(run):
                 print(f"row {number} of {len(missing)}: {run.folder}", file=sys.stderr)
                 scores = _row(run.config, used, dev, output / run.folder)

@@ -1,6 +1,8 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
+import os
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,7 @@ from fabir.data.features import Features, load_features
 from fabir.data.squad import Dataset, joined
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
+from fabir.files import writing
 from fabir.runtime.locate import find_model
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import build_vocabulary
@@ -39,15 +42,20 @@ def train(
         processes: how many train together on this machine; as many as are fastest if not said
 
     Raises:
-        InputError: files that cannot be read, a folder in use, a checkpoint of other settings.
+        InputError: files that cannot be read, a folder in use, another process that trains into
+            it, a checkpoint of other settings.
     """
-    if not resume and (output / FILE).exists():
-        raise InputError(f"{output} holds a training run: add --resume to go on, or name another")
-    if processes is None:
-        processes = best_processes(config.training)
-    # The job has no name here, so that `launch` can free it.
-    launch(_job(config, files, output, resume), processes)
-    return load_checkpoint(output)[0].best_f1
+    # Of the processes that a launcher starts, all with one folder, the first one holds the lock.
+    with writing(output) if os.environ.get("RANK", "0") == "0" else nullcontext():
+        if not resume and (output / FILE).exists():
+            raise InputError(
+                f"{output} holds a training run: add --resume to go on, or name another"
+            )
+        if processes is None:
+            processes = best_processes(config.training)
+        # The job has no name here, so that `launch` can free it.
+        launch(_job(config, files, output, resume), processes)
+        return load_checkpoint(output)[0].best_f1
 
 
 def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
