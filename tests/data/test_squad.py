@@ -23,7 +23,7 @@ def answer(text: Any = "Rain", start: Any = 0) -> dict[str, Any]:
     return {"text": text, "answer_start": start}
 
 
-def document(*qas: Any, version: str = "1.1", context: Any = TEXT) -> dict[str, Any]:
+def document(*qas: Any, version: Any = "1.1", context: Any = TEXT) -> dict[str, Any]:
     paragraphs = [{"context": context, "qas": list(qas)}]
     return {"version": version, "data": [{"title": "Weather", "paragraphs": paragraphs}]}
 
@@ -70,6 +70,75 @@ def test_is_impossible_makes_it_version_2_0(tmp_path: Path) -> None:
     assert data.has_unanswerable
 
 
+EMPTY = answer(text="", start=-1)
+# The other fields of a question, whether it is impossible, and whether it contradicts itself.
+LABELS: list[tuple[dict[str, Any], bool, bool]] = [
+    ({"answers": []}, True, False),
+    ({"answers": [], "is_impossible": True}, True, False),
+    ({"answers": [], "is_impossible": False}, True, True),
+    ({"answers": [EMPTY]}, True, False),
+    ({"answers": [EMPTY], "is_impossible": True}, True, False),
+    ({"answers": [answer(text=" ")], "is_impossible": True}, True, False),
+    ({"answers": [answer()], "is_impossible": True}, False, True),
+    ({"answers": [EMPTY, answer()]}, False, False),
+    ({"is_impossible": True}, True, False),
+    ({"is_impossible": False}, False, False),
+]
+
+
+@pytest.mark.parametrize("version", ["1.1", "v2.0", None])
+@pytest.mark.parametrize(("labels", "impossible", "contradicts"), LABELS)
+def test_no_answer_is_what_has_no_answers(
+    labels: dict[str, Any],
+    impossible: bool,
+    contradicts: bool,
+    version: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = read_squad(save(tmp_path, document(qa(**labels), version=version)))
+    ((_, question),) = data.questions
+    assert question.impossible == impossible
+    assert data.has_unanswerable == (impossible or "is_impossible" in labels or version == "v2.0")
+    expected = (Answer("Rain", 0),) if answer() in labels.get("answers", []) else ()
+    assert question.answers == expected
+    said = capsys.readouterr().err
+    assert said.count("1 questions whose is_impossible contradicts") == contradicts
+
+
+ASKED = {"question": "What falls?", "answers": {"text": ["Rain"], "answer_start": [0]}}
+PARAGRAPH = {"context": TEXT, "qas": [qa(id="1", answers=[answer()])]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{**ASKED, "context": TEXT, "id": 1}],  # pandas.to_json(orient="records")
+        {"version": "0.1", "data": [{**ASKED, "context": TEXT, "id": "1"}]},  # run_qa.py
+        [PARAGRAPH],
+        {"data": [PARAGRAPH]},
+        [{"title": None, "paragraphs": [PARAGRAPH]}],
+        document({**qa(answers=[answer(start=0.0)]), "id": 1}, version=None),
+    ],
+)
+def test_files_of_other_tools_are_read(content: Any, tmp_path: Path) -> None:
+    ((passage, question),) = read_squad(save(tmp_path, content)).questions
+    assert (passage.text, question) == (TEXT, Question("1", "What falls?", (Answer("Rain", 0),)))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ([{**ASKED, "context": TEXT}, 3], "row 2, expected an object, got int"),
+        ([{**ASKED}], 'row 1, field "context": missing'),
+        ([PARAGRAPH, 3], "paragraph 2, expected an object, got int"),
+        (document(qa(answers=[answer(start=0.5)])), "expected an integer, got float"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(content: Any, problem: str, tmp_path: Path) -> None:
+    assert problem in refusal(save(tmp_path, content))
+
+
 def test_questions_without_answers_title_or_version_are_fine(tmp_path: Path) -> None:
     content = {"data": [{"paragraphs": [{"context": TEXT, "qas": [qa()]}]}]}
     data = read_squad(save(tmp_path, content))
@@ -105,7 +174,6 @@ MALFORMED: list[tuple[Any, str]] = [
     (document(qa(answers=[answer(start=False)])), "expected an integer, got bool"),
     (document(qa(answers=[answer(text=None)])), 'field "text": expected a string, got null'),
     (document(qa(is_impossible=1)), 'field "is_impossible": expected true or false, got int'),
-    (document(qa(is_impossible=True, answers=[answer()])), 'field "answers": must be empty'),
     (document(qa(plausible_answers=[{}])), 'plausible answer 1, field "text": missing'),
     (document(qa(question="lone \ud83d")), "half a surrogate pair at character 5"),
 ]

@@ -10,38 +10,43 @@ from fabir.errors import InputError
 
 
 def read_as_squad(path: str | Path) -> dict[str, Any]:
-    """The JSON of a SQuAD file, made of rows.
-
-    Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
-    two lists, `text` and `answer_start`. If any question has answers, an empty list means that a
-    question has none. Neighbouring rows with the same passage share it; neighbouring rows with the
-    same title share an article.
+    """The JSON of a SQuAD file, made of a table: see `rows_as_squad`.
 
     Raises:
         InputError: the file cannot be read, or a row is malformed.
     """
-    rows = [_checked(path, row) for row in read_table(path)]
-    v2 = any(row["answers"] for row in rows) and any(row["answers"] == [] for row in rows)
+    return rows_as_squad(path, read_table(path))
+
+
+def rows_as_squad(path: str | Path, numbered: Iterable[Numbered]) -> dict[str, Any]:
+    """The JSON of a SQuAD file, made of the rows of the file `path`.
+
+    Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
+    two lists, `text` and `answer_start`. Neighbouring rows with the same passage share it;
+    neighbouring rows with the same title share an article.
+
+    Raises:
+        InputError: a row is malformed.
+    """
+    rows = [_checked(path, row) for row in numbered]
     articles = [
-        {"title": title, "paragraphs": _paragraphs(same, v2)}
+        {"title": title, "paragraphs": _paragraphs(same)}
         for title, same in groupby(rows, key=lambda row: row["title"])
     ]
-    return {"version": "v2.0" if v2 else "1.1", "data": articles}
+    return {"version": "1.1", "data": articles}
 
 
-def _paragraphs(rows: Iterable[Row], v2: bool) -> list[dict[str, Any]]:
+def _paragraphs(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [
-        {"context": context, "qas": [_qa(row, v2) for row in same]}
+        {"context": context, "qas": list(map(_qa, same))}
         for context, same in groupby(rows, key=lambda row: row["context"])
     ]
 
 
-def _qa(row: Row, v2: bool) -> dict[str, Any]:
+def _qa(row: Row) -> dict[str, Any]:
     record = {"id": row["id"], "question": row["question"]}
     if row["answers"] is not None:
         record["answers"] = row["answers"]
-        if v2:
-            record["is_impossible"] = row["answers"] == []
     return record
 
 

@@ -5,6 +5,7 @@ Everything here is text and character offsets; tokens and tensors are `fabir.dat
 
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from fabir.data.hugging_face import read_as_squad
-from fabir.data.tables import table_kind
+from fabir.data.hugging_face import read_as_squad, rows_as_squad
+from fabir.data.tables import Numbered, table_kind
 from fabir.errors import InputError
 from fabir.files import open_text, replacing
 
@@ -82,14 +83,19 @@ class Dataset:
 
 def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Dataset:
     """Read a SQuAD 1.1 or 2.0 file, plain or `.gz`; or rows in Hugging Face's schema, as .jsonl,
-    .csv or .parquet.
+    .csv, .parquet or a list in JSON.
 
-    A question may lack `answers` (data to predict on). A file with an `is_impossible` field counts
-    as version 2.0, whatever version it states. A bad answer is blank or not found at its offset.
-    `on_bad_answer` says what happens to it. `error` refuses the file. `skip` drops the answer, and
-    the question if it has no other. `repair` takes the nearest place in the passage where the
-    answer's text occurs, or skips the answer. `keep` leaves the answer as it is, for the official
-    metrics, which read texts only. `bad_answers` lists each bad answer.
+    A question may lack `answers` (data to predict on). With an empty list of answers it has no
+    answer, whatever `is_impossible` says; then, or if a question has that field, the data counts as
+    version 2.0, whatever version it states. In that list, a blank answer at -1 and a blank answer
+    of a question with `is_impossible` count for nothing. How many questions contradict themselves
+    is said on stderr.
+
+    A bad answer is blank or not found at its offset. `on_bad_answer` says what happens to it.
+    `error` refuses the file. `skip` drops the answer, and the question if it has no other. `repair`
+    takes the nearest place in the passage where the answer's text occurs, or skips the answer.
+    `keep` leaves the answer as it is, for the official metrics, which read texts only.
+    `bad_answers` lists each bad answer.
 
     Raises:
         InputError: the file cannot be read, is not JSON, or is malformed.
@@ -97,7 +103,7 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
     if on_bad_answer not in get_args(OnBadAnswer):
         choices = ", ".join(get_args(OnBadAnswer))
         raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
-    document = read_as_squad(path) if table_kind(path) else read_json(path)
+    document = read_as_squad(path) if table_kind(path) else _wrapped(path, read_json(path))
     return _Parser(path, on_bad_answer).dataset(document)
 
 
@@ -151,6 +157,25 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from error
 
 
+def _wrapped(path: str | Path, document: Any) -> Any:
+    """A SQuAD file's object, also of what other tools write: rows in Hugging Face's schema,
+    paragraphs or articles, in a list or as its `data`."""
+    whole = document if type(document) is dict else {"data": document}
+    listed = whole.get("data")
+    first = listed[0] if type(listed) is list and listed else None
+    if type(listed) is not list or type(first) is not dict:
+        return document
+    if "question" in first:
+        rows = (
+            Numbered(number, row, "", 0)
+            if type(row) is dict
+            else Numbered(number, {}, f"expected an object, got {_kind(row)}", 0)
+            for number, row in enumerate(listed, 1)
+        )
+        return rows_as_squad(path, rows)
+    return whole | {"data": [{"paragraphs": listed}]} if "qas" in first else whole
+
+
 def _is_v2(version: str) -> bool:
     return version.lower().lstrip("v").split(".")[0] == "2"
 
@@ -161,7 +186,9 @@ def _paragraph(passage: Passage, v2: bool) -> dict[str, Any]:
 
 def _qa(question: Question, v2: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"id": question.id, "question": question.text}
-    record["answers"] = _records(question.answers)
+    labelled = bool(question.answers) or question.impossible
+    if labelled:
+        record["answers"] = _records(question.answers)
     if v2:
         record["is_impossible"] = question.impossible
     if question.plausible:
@@ -182,11 +209,13 @@ class _Parser:
     place: list[str] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     bad: list[str] = field(default_factory=list)
-    saw_impossible: bool = False
+    version_2: bool = False  # whether a question is said to have an answer, or not to have one
+    disagreements: int = 0
 
     def dataset(self, document: Any) -> Dataset:
         articles = self.take(document, "data", list)
-        version = document.get("version", "")
+        version = document.get("version")
+        version = "" if version is None else version
         if not isinstance(version, str | int | float):
             raise self.malformed(f'field "version": expected a string, got {_kind(version)}')
         passages: list[Passage] = []
@@ -195,13 +224,16 @@ class _Parser:
             passages += self.article(number, article)
         if self.bad and self.on_bad_answer == "error":
             raise self.refusal()
-        if self.saw_impossible and not _is_v2(str(version)):
+        if self.disagreements:
+            contradicts = "questions whose is_impossible contradicts their answers, which count"
+            print(f"{self.path}: {self.disagreements} {contradicts}", file=sys.stderr)
+        if self.version_2 and not _is_v2(str(version)):
             version = "v2.0"
         return Dataset(tuple(passages), str(version), tuple(self.bad))
 
     def article(self, number: int, record: Any) -> Iterator[Passage]:
         paragraphs = self.take(record, "paragraphs", list)
-        title = self.take(record, "title", str) if "title" in record else ""
+        title = self.take(record, "title", str) if record.get("title") is not None else ""
         if title:
             self.enter(0, f"article {number} {_short(title)}")
         for number, paragraph in enumerate(paragraphs, 1):
@@ -217,19 +249,20 @@ class _Parser:
 
     def question(self, record: Any, passage: str) -> Question | None:
         """The question, or None if all its answers were bad."""
-        id = self.text(record, "id")
+        id = self.id(record)
         self.enter(2, f"question {_short(id)}")
         if id in self.ids:
             raise self.malformed('field "id": another question of this file has the same one')
         self.ids.add(id)
         text = self.text(record, "question")
-        impossible = False
-        if "is_impossible" in record:
-            self.saw_impossible = True
-            impossible = self.take(record, "is_impossible", bool)
-        given = self.take(record, "answers", list) if "answers" in record else []
-        if impossible and given:
-            raise self.malformed('field "answers": must be empty where "is_impossible" is true')
+        said = self.take(record, "is_impossible", bool) if "is_impossible" in record else None
+        given, impossible = [], bool(said)
+        if "answers" in record:
+            listed = self.take(record, "answers", list)
+            given = [each for each in listed if not _is_placeholder(each, impossible)]
+            impossible = not given
+            self.disagreements += said not in (None, impossible)
+        self.version_2 |= impossible or said is not None
         answers = self.answers(given, passage, id, "answer")
         plausible: tuple[Answer, ...] = ()
         if "plausible_answers" in record:
@@ -245,7 +278,7 @@ class _Parser:
         for number, item in enumerate(items, 1):
             self.enter(3, f"{noun} {number}")
             text = self.take(item, "text", str)
-            start = self.take(item, "answer_start", int)
+            start = self.whole(item, "answer_start")
             if start >= 0 and passage.startswith(text, start) and text.strip():
                 answers.append(Answer(text, start))
             else:
@@ -281,6 +314,18 @@ class _Parser:
             raise self.malformed(f'field "{name}": expected {_KINDS[kind]}, got {_kind(value)}')
         return value
 
+    def whole(self, record: Any, name: str) -> int:
+        """An integer, which other tools may write as 39.0."""
+        value = record.get(name) if type(record) is dict else None
+        if type(value) is float and value.is_integer():
+            return int(value)
+        return self.take(record, name, int)
+
+    def id(self, record: Any) -> str:
+        """A text, which other tools may write as an integer."""
+        value = record.get("id") if type(record) is dict else None
+        return str(value) if type(value) is int else self.text(record, "id")
+
     def text(self, record: Any, name: str) -> str:
         value = self.take(record, name, str)
         if not value.strip():
@@ -309,6 +354,13 @@ def _nearest(passage: str, answer: Answer) -> int | None:
     before = passage.rfind(answer.text, 0, start + len(answer.text))
     places = [place for place in (before, passage.find(answer.text, start)) if place >= 0]
     return min(places, key=lambda place: abs(place - start), default=None)
+
+
+def _is_placeholder(answer: Any, impossible: bool) -> bool:
+    """Whether an answer only stands for there being none."""
+    if type(answer) is not dict or type(answer.get("text")) is not str or answer["text"].strip():
+        return False
+    return impossible or answer.get("answer_start") == -1
 
 
 def _kind(value: Any) -> str:
