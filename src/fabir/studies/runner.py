@@ -30,7 +30,7 @@ from fabir.studies.results import LOCK, Run, Table
 from fabir.studies.study import Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.inputs import RunFiles
-from fabir.training.launch import end_with_parent
+from fabir.training.launch import end_with_parent, in_launcher
 from fabir.training.metrics import best_scores, hours_until, median_rate
 from fabir.training.run import train
 from fabir.training.settings import RunConfig
@@ -59,7 +59,7 @@ def reproduce(
             another study, budget or data, or a row with other settings, or a launcher that has
             started several processes for one row.
     """
-    if "RANK" in os.environ:
+    if in_launcher():
         raise InputError("a study starts its own processes: run it without torchrun or accelerate")
     table = Table(study, budget, files, output)
     runs = table.runs(names or [], seeds)
