@@ -63,6 +63,19 @@ def test_answer_json_has_offsets_into_the_passage_as_given(
     assert strict == record | changed
 
 
+def test_a_long_question_is_cut_with_one_line(
+    capsys: pytest.CaptureFixture[str], reader: Path, passage: Path
+) -> None:
+    main(
+        ["answer", "What pulls " + "down " * 70, "--passage", str(passage), "--reader", str(reader)]
+    )
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert err == (
+        "fabir answer: a question is longer than 64 words: the rest is not read (max_question)\n"
+    )
+
+
 def test_answer_says_what_is_withheld(
     capsys: pytest.CaptureFixture[str], passage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,11 +5,14 @@ The commands themselves are in `fabir.commands`.
 
 import argparse
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from fabir import __version__
 from fabir.commands import answering, data, learning, searching, serving, shipping
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 
 _TRAINING = "accelerate", "jsonargparse", "torch"  # packages that only training needs
 
@@ -29,7 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
     if rest and not takes_overrides:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
     try:
-        options.run(options, rest)
+        with _brief_warnings(options.command_name):
+            options.run(options, rest)
         sys.stdout.flush()
     except InputError as error:
         sys.exit(_report_error(options.command_name, str(error)))
@@ -43,6 +47,23 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stderr.close()
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+@contextmanager
+def _brief_warnings(command: str) -> Iterator[None]:
+    """Within it a warning about input is one line, like an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", InputWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, InputWarning):
+                print(f"fabir {command}: {message}", file=sys.stderr)
+            else:
+                usual(message, category, *place)
+
+        warnings.showwarning = show
+        yield
 
 
 def _report_error(command: str, message: str) -> int:

@@ -1,5 +1,9 @@
-"""The one exception for a user's mistake: the command line makes it one line and exit code 2."""
+"""A user's mistake: the command line makes it one line and exit code 2. And a warning, one line."""
 
 
 class InputError(ValueError):
     """Input that cannot be used: says what is wrong, where, and what to do, in one line."""
+
+
+class InputWarning(UserWarning):
+    """Input that is used in part: says which part, in one line."""

@@ -2,7 +2,7 @@
 
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from fabir import pipeline
 from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Answer, Predictor, Reading
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 from factories import ABBEY, RAIN, small_reader
 
 QUESTION = "What pulls the drops?"
@@ -94,7 +94,7 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
     narrow = ask(question=QUESTION, context=long, **windows)
     other = Predictor(ask.predictor.model, window=50, stride=30)
     assert narrow["score"] == pytest.approx(other.answer(QUESTION, long)[0].score)
-    with pytest.raises(ValueError, match="stride"):
+    with pytest.raises(ValueError, match="doc_stride 20 must be at least 0 and less than"):
         ask(question=QUESTION, context=long, max_seq_len=20, doc_stride=20)
 
 
@@ -109,8 +109,8 @@ class Certain:
             [Answer("Rain", 0, 4, score), Answer("falls", 5, 10, 0.01)], no_answer
         )
 
-    def read_all(self, pairs: Iterable[Any], top_k: int) -> Iterator[Reading]:
-        for _ in pairs:
+    def read_items(self, items: Iterable[Any], _: Any, top_k: int, on_error: str) -> Any:
+        for _ in items:
             yield replace(self.reading, answers=self.reading.answers[:top_k])
 
 
@@ -153,7 +153,32 @@ def test_the_score_of_the_empty_answer_is_the_no_answer_probability() -> None:
 def test_a_blank_context_has_no_answer_but_the_empty_one() -> None:
     always = pipeline(model=small_reader(), handle_impossible_answer=True)
     assert always(QUESTION, " ") == {"score": 1.0, **EMPTY}
-    assert always(QUESTION, " ", handle_impossible_answer=False) == []
+    assert always(QUESTION, " ", handle_impossible_answer=False) == {"score": 1.0, **EMPTY}
+    pairs = [{"question": QUESTION, "context": context} for context in (RAIN, " \n", RAIN)]
+    spans = pipeline(model=small_reader())
+    assert [bool(result["answer"]) for result in spans(pairs)] == [True, False, True]
+    assert spans(QUESTION, " ", top_k=3) == {"score": 1.0, **EMPTY}
+
+
+def test_a_question_that_cannot_be_answered_costs_no_other_its_answer(
+    ask: QuestionAnsweringPipeline,
+) -> None:
+    good = {"question": QUESTION, "context": RAIN}
+    found = ask([good, {"question": QUESTION, "context": None}, {}, good], on_error="return")
+    assert found[0] == found[3] == ask(good)
+    assert isinstance(found[1], InputError)
+    assert "question 2: `context` is a text" in str(found[1])
+    assert isinstance(found[2], KeyError)
+    results = ask(pair for pair in (good, good, {"question": " ", "context": RAIN}, good))
+    assert [next(results), next(results)] == [found[0], found[0]]
+    with pytest.raises(InputError, match="question 3 is empty"):
+        next(results)
+
+
+def test_words_of_a_question_beyond_its_limit_are_not_read(ask: QuestionAnsweringPipeline) -> None:
+    with pytest.warns(InputWarning, match="longer than 2 words"):
+        found = ask(QUESTION, RAIN, max_question_len=2)
+    assert found == pytest.approx(ask("What pulls", RAIN))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +192,10 @@ def test_a_blank_context_has_no_answer_but_the_empty_one() -> None:
         ((), {"question": "Who?", "context": None}, ValueError, "are texts, or lists"),
         ((QUESTION, RAIN), {"max_answer_length": 5}, ValueError, "no option max_answer_length"),
         (({"question": "Who?", "context": RAIN},), {"topK": 5}, ValueError, "no option topK"),
-        ((QUESTION, RAIN), {"top_k": 0}, ValueError, "top_k must be at least 1"),
+        ((QUESTION, RAIN), {"top_k": 0}, ValueError, "top_k must be a whole number, at least 1"),
+        ((QUESTION, RAIN), {"top_k": 2.0}, ValueError, "top_k must be a whole number"),
+        ((QUESTION, RAIN), {"max_seq_len": 384.0}, ValueError, "max_seq_len must be"),
+        ((QUESTION, RAIN), {"on_error": "ignore"}, ValueError, "on_error is one of raise, return"),
         ((QUESTION, RAIN), {"max_answer_len": 0}, ValueError, "max_answer_len must be"),
     ],
 )

@@ -1,6 +1,9 @@
 import random
+import re
 import resource
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from fabir.answer.batching import BatchedModel
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data.batches import Batch, SpanLogits
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 from fabir.runtime.base import logits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
@@ -128,9 +131,9 @@ def test_a_blank_question_is_refused_by_its_number(predictor: Predictor, questio
         list(predictor.answer_all([*PAIRS[:2], (question, ""), PAIRS[2]]))
 
 
-@pytest.mark.parametrize("top_k", [0, -1])
-def test_fewer_than_one_answer_cannot_be_asked_for(predictor: Predictor, top_k: int) -> None:
-    with pytest.raises(InputError, match="top_k must be at least 1"):
+@pytest.mark.parametrize("top_k", [0, -1, 1.5, True, None])
+def test_fewer_than_one_answer_cannot_be_asked_for(predictor: Predictor, top_k: Any) -> None:
+    with pytest.raises(InputError, match="top_k must be a whole number, at least 1"):
         predictor.answer(*PAIRS[0], top_k)
 
 
@@ -226,10 +229,7 @@ def test_answers_come_in_the_order_of_the_questions(predictor: Predictor) -> Non
         assert bool(answers) == bool(passage)
 
 
-def test_pairs_are_taken_from_a_stream_as_they_are_needed(
-    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(BatchedModel, "chunk", 8)
+def test_pairs_are_taken_from_a_stream_as_they_are_needed(predictor: Predictor) -> None:
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -240,9 +240,114 @@ def test_pairs_are_taken_from_a_stream_as_they_are_needed(
 
     answers = predictor.answer_all(endless())
     assert taken == 0
-    for number in range(1, 30):
+    for number in range(300):
         assert next(answers)
-        assert taken <= number + 2 * 8  # one chunk is read ahead
+        assert taken <= number + max(64, number) + 1
+
+
+@pytest.mark.parametrize("burst", [1, 5])
+def test_a_stream_that_waits_has_the_answers_to_all_that_it_gave(
+    predictor: Predictor, burst: int
+) -> None:
+    answered = threading.Semaphore(0)
+
+    def conversation() -> Iterator[tuple[str, str]]:
+        for number in range(3 * burst):
+            if number and number % burst == 0:
+                for _ in range(burst):
+                    assert answered.acquire(timeout=20)
+            yield PAIRS[number % len(PAIRS)]
+
+    count = 0
+    for answers in predictor.answer_all(conversation()):
+        assert answers
+        count += 1
+        answered.release()
+    assert count == 3 * burst
+
+
+def test_a_stream_has_the_answers_of_a_list(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BatchedModel, "chunk", 8)
+    pairs = [(question, text_of(length)) for length in (5, 0, 4000, 90) for question, _ in PAIRS]
+    for found, expected in zip(
+        predictor.answer_all(iter(pairs * 5)), predictor.answer_all(pairs * 5), strict=True
+    ):
+        assert_alike(found, expected)
+
+
+def test_a_stream_that_fails_gives_the_answers_before_its_error(predictor: Predictor) -> None:
+    def failing() -> Iterator[tuple[str, str]]:
+        yield from PAIRS
+        raise OSError("the connection was lost")
+
+    answers = predictor.answer_all(failing())
+    assert all(next(answers) for _ in PAIRS)
+    with pytest.raises(OSError, match="connection"):
+        next(answers)
+
+
+def test_a_stream_that_is_left_stops_its_thread(predictor: Predictor) -> None:
+    threads = threading.active_count()
+    answers: Any = predictor.answer_all(pair for _ in range(10**9) for pair in PAIRS)
+    assert next(answers)
+    answers.close()
+    deadline = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= threads
+
+
+BAD: list[tuple[Any, str]] = [
+    ((" ", "Rain falls."), "question 3 is empty"),
+    (None, "question 3 is not a pair"),
+    (("Who?", "Rain falls.", 1), "question 3 is not a pair"),
+    (("Who?", b"Rain falls."), "passage of question 3 is bytes, not str"),
+    ((None, "Rain falls."), "the question of question 3 is NoneType"),
+]
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD)
+@pytest.mark.parametrize("form", [list, iter])
+def test_a_bad_pair_is_named_and_costs_no_other_its_answer(
+    predictor: Predictor, bad: Any, message: str, form: Any
+) -> None:
+    pairs = [*PAIRS[:2], bad, PAIRS[2]]
+    answers = predictor.answer_all(form(pairs))
+    assert next(answers)
+    assert next(answers)
+    with pytest.raises(InputError, match=message):
+        next(answers)
+    found = list(predictor.answer_all(form(pairs), on_error="return"))
+    assert isinstance(found[2], InputError)
+    assert re.search(message, str(found[2]))
+    for number, pair in ((0, PAIRS[0]), (1, PAIRS[1]), (3, PAIRS[2])):
+        assert_alike(cast(Any, found[number]), predictor.answer(*pair))
+
+
+def test_a_long_question_is_cut_with_a_warning(predictor: Predictor) -> None:
+    question, passage = "What falls from " + "the clouds " * 50, PAIRS[0][1]
+    with pytest.warns(InputWarning, match="longer than 64 words"):
+        found = predictor.answer(question, passage)
+    assert_alike(found, predictor.answer(" ".join(question.split()[:64]), passage))
+    patient = Predictor(predictor.model, max_question=103)
+    assert patient.answer(question, passage)
+
+
+def test_a_long_question_is_read_apart_from_short_ones() -> None:
+    encoder = Encoder(small_reader())
+    shapes: list[tuple[int, ...]] = []
+
+    def answer(batch: Batch[np.ndarray], vectors: Any, encoded: Any) -> SpanLogits[np.ndarray]:
+        shapes.append(batch.question.shape)
+        return logits(encoder.model, batch)
+
+    cast(Any, encoder).answer, encoder.batch_words = answer, 640
+    long = ("Who " * 300, text_of(10))
+    list(Predictor(cast(Any, encoder), max_question=400).answer_all([*PAIRS * 5, long]))
+    assert [rows for rows, words in shapes if words >= 300] == [1]
+    assert max(rows for rows, _ in shapes) > 5
 
 
 def test_forgetting_spellings_between_batches_changes_no_answer(

@@ -236,7 +236,7 @@ def test_when_too_much_waits_it_says_when_to_come_again(predictor: Predictor) ->
     async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
         return await asyncio.gather(*(client.post("/answer", json=ASKED) for _ in range(9)))
 
-    found = talk(predictor, call, max_waiting=1000)
+    found = talk(predictor, call, max_waiting=100)
     statuses = [each.status_code for each in found]
     assert set(statuses) == {200, 503}
     for each in found:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ class Watched(Predictor):
         self.go = threading.Event()
         self.go.set()
 
-    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1, **options: Any) -> Any:
         pairs = list(pairs)
         self.asked.append(pairs)
         self.go.wait(60)
@@ -102,20 +102,21 @@ def test_what_comes_while_all_are_reading_makes_the_next_batch() -> None:
 
 
 def test_a_batch_is_bounded_by_what_there_is_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "BATCH_CHARACTERS", 700)
+    monkeypatch.setattr(batching, "BATCH_WORDS", 140)
     monkeypatch.setattr(batching, "CONCURRENT_BATCHES", 1)
     predictor = Watched()
     batcher = Batcher(predictor)
     long = ("Where does rain fall from?", " ".join([RAIN] * 20), 1)
     read_together(batcher, (*PAIRS[0], 1), (*PAIRS[1], 1), (*PAIRS[2], 1), long, (*PAIRS[3], 1))
     batcher.close()
-    assert [len(asked) for asked in predictor.asked] == [2, 1, 1, 1]
+    assert sorted(len(asked) for asked in predictor.asked) == [1, 2, 2]
+    assert [long[:2]] in predictor.asked
 
 
 def test_too_much_is_turned_away_and_then_taken_again() -> None:
     predictor = Watched()
     predictor.go.clear()
-    batcher = Batcher(predictor, max_waiting=700)
+    batcher = Batcher(predictor, max_waiting=140)
 
     async def run() -> None:
         first = asyncio.create_task(batcher.read([PAIRS[0]], 1))
@@ -128,6 +129,44 @@ def test_too_much_is_turned_away_and_then_taken_again() -> None:
         predictor.go.set()
         await asyncio.gather(first, *waiting)
         assert (await batcher.read([PAIRS[3]], 1))[0].answers
+
+    asyncio.run(run())
+    batcher.close()
+
+
+def test_a_short_request_does_not_wait_for_long_ones() -> None:
+    predictor = Watched()
+    predictor.go.clear()
+    batcher = Batcher(predictor)
+    long = [("Where does rain fall from?", " ".join([RAIN] * 400))]
+
+    async def run() -> None:
+        reads = [asyncio.create_task(batcher.read(long, 1)) for _ in range(4)]
+        while not predictor.asked:
+            await asyncio.sleep(0.01)
+        reads.append(asyncio.create_task(batcher.read([PAIRS[0]], 1)))
+        while len(predictor.asked) < 2:
+            await asyncio.sleep(0.01)
+        assert predictor.asked == [long, [PAIRS[0]]]  # the other long ones wait for the first
+        predictor.go.set()
+        assert all(reading.answers for (reading,) in await asyncio.gather(*reads))
+
+    asyncio.run(run())
+    batcher.close()
+
+
+def test_work_is_counted_in_words_of_windows_not_in_characters() -> None:
+    predictor = Watched()
+    predictor.go.clear()
+    batcher = Batcher(predictor)
+
+    async def run() -> None:
+        reads = [asyncio.create_task(batcher.read([("?", "." * 6_000)], 1)) for _ in range(3)]
+        while not predictor.asked:
+            await asyncio.sleep(0.01)
+        assert 2 * 6_000 <= batcher.waiting < 3 * 6_000
+        predictor.go.set()
+        await asyncio.gather(*reads)
 
     asyncio.run(run())
     batcher.close()

@@ -4,11 +4,12 @@ This module handles windows and logits. The Predictor handles texts and answers.
 """
 
 import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from fabir.errors import InputError
 from fabir.locks import make_lock
 from fabir.runtime.base import Model
 from fabir.text.vocabulary import WordTable
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Window(NamedTuple):
@@ -66,13 +70,21 @@ class BatchedModel:
         """Candidates and masses of each window, in the order of the chunk.
 
         The call starts several batches at a time, each in its own thread. That is faster than
-        several threads for each batch.
+        several threads for each batch. Calls at the same time take turns.
         """
         plan = self._plan(chunk)
         batches = [[chunk[i] for i in chosen] for chosen in plan.batches]
         read = partial(self._read_batch, plan=plan, top_k=top_k)
-        run = self._threads().map if min(self._parallel, len(batches)) > 1 else map
-        return _in_order(plan.batches, run(read, batches))
+        if min(self._parallel, len(batches)) > 1:
+            found = _map_in_turns(self._threads(), read, batches, self._parallel)
+        else:
+            found = map(read, batches)
+        return _in_order(plan.batches, found)
+
+    def work(self, windows: Iterable[Window]) -> int:
+        """How much there is to read: the words of all windows, or of the question if it is longer
+        than the window."""
+        return sum(max(len(window.part.words), len(window.question)) for window in windows)
 
     def clear(self) -> None:
         """Empty the caches of spellings, passages and the model's vectors."""
@@ -104,15 +116,20 @@ class BatchedModel:
         lengths = {part: round_up(len(part.words), step) for part in longest}
         keys = {part: (part in cached, -lengths[part], longest[part]) for part in longest}
         order = sorted(range(len(chunk)), key=lambda i: keys[chunk[i].part])
-        words = sum(lengths[window.part] for window in chunk)
-        most = min(self._model.batch_words, -(-words // self._parallel))  # a batch for each thread
+        # A row of a batch has the passage's words beside the question's: the longer ones count.
+        rows = [max(lengths[window.part], len(window.question)) for window in chunk]
+        most = min(self._model.batch_words, -(-sum(rows) // self._parallel))  # one for each thread
         batches: list[list[int]] = []
         for _, group in groupby(order, key=lambda i: chunk[i].part in cached):
-            left = list(group)
-            while left:
-                size = max(1, most // lengths[chunk[left[0]].part])
-                batches.append(left[:size])
-                left = left[size:]
+            batch: list[int] = []
+            widest = 0
+            for i in group:
+                widest = max(widest, rows[i])
+                if batch and (len(batch) + 1) * widest > most:
+                    batches.append(batch)
+                    batch, widest = [], rows[i]
+                batch.append(i)
+            batches.append(batch)
         return Plan(batches, cached, cache)
 
     def _collate(self, batch: list[Window], parts: list[Part]) -> Batch[np.ndarray]:
@@ -140,6 +157,39 @@ class BatchedModel:
         logits = self._model.answer(arrays, vectors, encoded)
         first = len(self._table.before)  # the first word, after the no-answer position if any
         return _decode(batch, logits, first, self._max_words, top_k)
+
+
+def _map_in_turns(
+    pool: ThreadPoolExecutor, function: Callable[[T], R], items: Sequence[T], threads: int
+) -> Iterator[R]:
+    """The same as `pool.map`. But only `threads` items wait in the pool's queue, so that several
+    calls advance side by side."""
+    futures: list[Future[R]] = [Future() for _ in items]
+    left = deque(zip(futures, items, strict=True))
+
+    def step() -> None:
+        try:
+            future, item = left.popleft()
+        except IndexError:
+            return
+        try:
+            future.set_result(function(item))
+        except BaseException as error:
+            future.set_exception(error)
+        if left:
+            pool.submit(step)
+
+    for _ in range(min(threads, len(items))):
+        pool.submit(step)
+
+    def results() -> Iterator[R]:
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            left.clear()
+
+    return results()
 
 
 def _in_order(rows: list[list[int]], found: Iterable[list[Found]]) -> Iterator[Found]:

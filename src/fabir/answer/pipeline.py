@@ -3,6 +3,7 @@
 Arguments and results are those of that pipeline. The `Predictor` finds the answers.
 """
 
+import reprlib
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
@@ -10,16 +11,18 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from fabir.answer.predictor import Answer, Predictor
+from fabir.answer.predictor import Answer, OnError, Predictor
 from fabir.errors import InputError
 from fabir.runtime.base import Model
 
 Example = tuple[str, str]  # question and context
 
-_SIZES = "doc_stride", "max_answer_len", "max_seq_len"  # options that count words
-# Options without effect: questions are never truncated, and answers are always whole words.
-_IDLE = "padding", "max_question_len", "align_to_words", "batch_size", "num_workers"
-_OPTIONS = {"top_k", "topk", "handle_impossible_answer", *_SIZES, *_IDLE}
+# Options that count words.
+_SIZES = "doc_stride", "max_answer_len", "max_question_len", "max_seq_len"
+# Options without effect: answers are always whole words, and batches form themselves.
+_IDLE = "padding", "align_to_words", "batch_size", "num_workers"
+_LEAST = {"top_k": 1, "doc_stride": 0} | dict.fromkeys(_SIZES[1:], 1)
+_OPTIONS = {"top_k", "topk", "handle_impossible_answer", "on_error", *_SIZES, *_IDLE}
 
 
 def pipeline(
@@ -58,7 +61,8 @@ class QuestionAnsweringPipeline:
 
     A question's result is one dict if it has one answer, as with `top_k=1`, else a list of dicts.
     One question returns its result, also if it is in a list. Several questions return a list of
-    results, and a generator returns a generator.
+    results. A generator returns a generator, whose answers come as soon as they can: see
+    `Predictor.answer_all`. A blank context has the empty answer.
 
     Options of a call, or of all calls:
         top_k: answers at most, which do not overlap (1)
@@ -67,9 +71,12 @@ class QuestionAnsweringPipeline:
             best span's score. Without this option every answer is a span: neither the model's
             no-answer threshold nor the `threshold` of a Predictor applies
         max_answer_len: words of an answer at most (15)
+        max_question_len: words of a question that are read (64)
         max_seq_len: words of a window of the context (400)
         doc_stride: words that two windows share (a quarter)
-        padding, max_question_len, align_to_words, batch_size, num_workers: ignored
+        on_error: "return" gives the exception in place of the result of a question that cannot be
+            answered. "raise" raises it, after the results before it if a generator was given
+        padding, align_to_words, batch_size, num_workers: ignored
     """
 
     task = "question-answering"
@@ -103,12 +110,16 @@ class QuestionAnsweringPipeline:
         given: Iterable[Any],
         top_k: int = 1,
         handle_impossible_answer: bool = False,
+        on_error: OnError = "raise",
         **sizes: int,
     ) -> Iterator[Any]:
         predictor = self._resized(**sizes) if sizes else self.predictor
-        for reading in predictor.read_all(map(_example, given), top_k):
+        for reading in predictor.read_items(given, _example, top_k, on_error):
+            if isinstance(reading, Exception):
+                yield reading
+                continue
             found = list(reading.answers)
-            if handle_impossible_answer:
+            if handle_impossible_answer or not found:
                 found.append(Answer("", 0, 0, reading.no_answer))
                 found = sorted(found, key=lambda answer: -answer.score)[:top_k]
             results = [
@@ -120,14 +131,24 @@ class QuestionAnsweringPipeline:
         self,
         doc_stride: int | None = None,
         max_answer_len: int | None = None,
+        max_question_len: int | None = None,
         max_seq_len: int | None = None,
     ) -> Predictor:
         """A predictor of the same model with other windows or lengths of answers."""
         old = self.predictor
         window = old.window if max_seq_len is None else max_seq_len
         shared = window // 4 if doc_stride is None else doc_stride
-        words = old.max_words if max_answer_len is None else max_answer_len
-        return Predictor(old.model, window=window, stride=window - shared, max_words=words)
+        if not 0 <= shared < window:
+            raise InputError(
+                f"doc_stride {shared} must be at least 0 and less than max_seq_len {window}"
+            )
+        return Predictor(
+            old.model,
+            window=window,
+            stride=window - shared,
+            max_words=max_answer_len or old.max_words,
+            max_question=max_question_len or old.max_question,
+        )
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
@@ -140,9 +161,10 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         warnings.warn("topk is deprecated, use top_k instead", UserWarning, stacklevel=3)
         topk = said.pop("topk")
         said.setdefault("top_k", topk)
-    for name in ("top_k", "max_answer_len"):
-        if said.get(name, 1) < 1:
-            raise InputError(f"{name} must be at least 1, not {said[name]}")
+    for name, least in _LEAST.items():
+        value = said.get(name, least)
+        if type(value) is not int or value < least:
+            raise InputError(f"{name} must be a whole number, at least {least}, not {value!r}")
     return said
 
 
@@ -175,15 +197,17 @@ def _paired(question: Any, context: Any) -> list[dict[str, Any]]:
     return [{"question": q, "context": c} for q, c in zip(question, contexts, strict=True)]
 
 
-def _example(given: Any) -> Example:
+def _example(given: Any, number: int) -> Example:
     """Question and context of a dict, or of an object such as transformers' SquadExample."""
     if isinstance(given, Mapping):
         if not {"question", "context"} <= given.keys():
-            raise KeyError('a question is a dict with the keys "question" and "context"')
+            raise KeyError(f'question {number} is a dict with the keys "question" and "context"')
         question, context = given["question"], given["context"]
     else:
         question, context = (getattr(given, f"{n}_text", None) for n in ("question", "context"))
     for name, text in (("question", question), ("context", context)):
         if not isinstance(text, str) or not text:
-            raise InputError(f"`{name}` is a text that is not empty, not {text!r}")
+            raise InputError(
+                f"question {number}: `{name}` is a text that is not empty, not {reprlib.repr(text)}"
+            )
     return str(question), str(context)

@@ -1,17 +1,18 @@
 """The `Predictor`: it takes questions and passages, and returns answers."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from functools import partial
-from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args, overload
 
 from fabir.answer.batching import BatchedModel, Window
-from fabir.answer.merging import Answer, Found, Reading, merge
+from fabir.answer.merging import Answer, Reading
 from fabir.answer.passages import PassageCache
+from fabir.answer.streaming import Stream
 from fabir.answer.threshold import check_threshold
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.locate import find_model
@@ -19,6 +20,10 @@ from fabir.runtime.memory import BUDGET
 from fabir.text.tokens import tokenise
 
 __all__ = ["Answer", "Predictor", "Reading"]
+
+T = TypeVar("T")
+Pairs = Iterable[tuple[str, str]]
+OnError = Literal["raise", "return"]
 
 
 class Predictor:
@@ -32,6 +37,7 @@ class Predictor:
         window: words of a window; a longer passage is divided into overlapping windows
         stride: words from one window's beginning to the next
         max_words: words of the longest answer (FABIR eq. 19)
+        max_question: words of a question that are read; a longer one is cut, with a warning
         memory: bytes of the passage cache, and again as many of the cache of spellings
         threshold: least score of an answer that is given, from 0 to 1; 0 always answers. If None,
             the model's own rule decides: no answer if `Reading.no_answer` is above the model's
@@ -45,20 +51,23 @@ class Predictor:
         window: int = 400,
         stride: int = 300,
         max_words: int = 15,
+        max_question: int = 64,
         memory: int = BUDGET,
         threshold: float | None = None,
     ) -> None:
-        if max_words < 1:
-            raise InputError(f"an answer has at least 1 word, not {max_words}")
+        for name, words in (("max_words", max_words), ("max_question", max_question)):
+            if words < 1:
+                raise InputError(f"{name} must be at least 1 word, not {words}")
         self.threshold = check_threshold(threshold)
         self._passages = PassageCache(window, stride, memory)
         prepare_to_answer()
         self.model = model
-        self.window, self.stride, self.max_words = window, stride, max_words
+        self.window, self.stride = window, stride
+        self.max_words, self.max_question = max_words, max_question
         self._batched = BatchedModel(model, self._passages, max_words)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = "window", "stride", "max_words", "threshold"
+        names = "window", "stride", "max_words", "max_question", "threshold"
         options = {name: getattr(self, name) for name in names}
         return partial(type(self), **options), (self.model,)
 
@@ -102,46 +111,82 @@ class Predictor:
         """
         return next(self.answer_all([(question, passage)], top_k))
 
+    @overload
     def answer_all(
-        self, pairs: Iterable[tuple[str, str]], top_k: int = 1
-    ) -> Iterator[list[Answer]]:
-        """Answer (question, passage) pairs, in their order, a few thousand windows at a time.
+        self, pairs: Pairs, top_k: int = 1, *, on_error: Literal["raise"] = "raise"
+    ) -> Iterator[list[Answer]]: ...
+
+    @overload
+    def answer_all(
+        self, pairs: Pairs, top_k: int = 1, *, on_error: Literal["return"]
+    ) -> Iterator[list[Answer] | Exception]: ...
+
+    def answer_all(
+        self, pairs: Pairs, top_k: int = 1, *, on_error: OnError = "raise"
+    ) -> Iterator[Any]:
+        """Answer (question, passage) pairs, in their order.
+
+        A list or tuple is read a few thousand windows at a time. Any other iterable is read ahead
+        in a thread of its own, and while it waits, all pairs that have come are answered. At most
+        64 pairs are taken before the first answer. Later as many may be ahead of their answers as
+        have been answered, at most 6,144.
 
         Questions about one passage share its encoding. Later calls share it too, as long as the
         passage cache has room. Chunks of more than 65,536 words are not cached.
-        """
-        yield from map(self.given, self.read_all(pairs, top_k))
 
-    def read_all(self, pairs: Iterable[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+        Args:
+            on_error: what to do about a pair that is not a question and a passage, or whose
+                question is blank. "raise" gives the answers to all pairs before it and then raises
+                an InputError. "return" gives the error in place of its answers, and goes on
+
+        Raises:
+            InputError: see `on_error`; the message has the pair's number, counted from 1. Or
+                `top_k` is below 1.
+        """
+        readings = self.read_items(pairs, _checked, top_k, on_error)
+        return (each if isinstance(each, Exception) else self.given(each) for each in readings)
+
+    @overload
+    def read_all(
+        self, pairs: Pairs, top_k: int = 1, *, on_error: Literal["raise"] = "raise"
+    ) -> Iterator[Reading]: ...
+
+    @overload
+    def read_all(
+        self, pairs: Pairs, top_k: int = 1, *, on_error: Literal["return"]
+    ) -> Iterator[Reading | Exception]: ...
+
+    def read_all(
+        self, pairs: Pairs, top_k: int = 1, *, on_error: OnError = "raise"
+    ) -> Iterator[Any]:
         """The same as `answer_all`, but each result has the best spans, given or not, and the
         no-answer probability."""
-        if top_k < 1:
-            raise InputError(f"top_k must be at least 1, not {top_k}")
-        passages: list[str] = []
-        found: list[list[Found]] = []
-        confidence = self.model.confidence
-        first = 0  # the number of passages[0] among all pairs
+        return self.read_items(pairs, _checked, top_k, on_error)
 
-        def all_windows() -> Iterator[Window]:
-            for number, (question, passage) in enumerate(pairs):
-                passages.append(passage)
-                found.append([])
-                yield from self._windows(number, question, passage)
+    def read_items(
+        self,
+        items: Iterable[T],
+        pair_of: Callable[[T, int], tuple[str, str]],
+        top_k: int = 1,
+        on_error: OnError = "raise",
+    ) -> Iterator[Reading | Exception]:
+        """The same as `read_all`, for items of any kind.
 
-        stream = all_windows()
-        chunks = iter(lambda: list(islice(stream, self._batched.chunk)), [])
-        started = ((chunk, self._batched.read(chunk, top_k)) for chunk in chunks)
-        end: tuple[list[Window], Iterator[Found]] = [], iter(())
-        # While other threads run the model on a chunk, this one makes the next chunk.
-        for (chunk, results), _ in pairwise(chain(started, [end])):
-            for window, result in zip(chunk, results, strict=True):
-                found[window.pair - first].append(result)
-            done = chunk[-1].pair - first  # the last pair may have more windows in the next chunk
-            for _ in range(done):
-                yield merge(passages.pop(0), found.pop(0), top_k, confidence)
-            first += done
-        for passage, results in zip(passages, found, strict=True):
-            yield merge(passage, results, top_k, confidence)
+        Args:
+            pair_of: the question and passage of an item, from the item and its number, counted
+                from 1. An exception of it is the item's error
+        """
+        if type(top_k) is not int or top_k < 1:
+            raise InputError(f"top_k must be a whole number, at least 1, not {top_k!r}")
+        if on_error not in get_args(OnError):
+            raise InputError(f"on_error is one of {', '.join(get_args(OnError))}, not {on_error!r}")
+
+        def windows_of(item: T, number: int) -> tuple[str, list[Window]]:
+            question, passage = pair_of(item, number + 1)
+            return passage, self._windows(number, question, passage)
+
+        results = Stream(windows_of, self._batched, top_k, self.model.confidence).read(items)
+        return results if on_error == "return" else _raising(results)
 
     def given(self, reading: Reading, threshold: float | None = None) -> list[Answer]:
         """The answers of a reading that are given, best first.
@@ -157,6 +202,16 @@ class Predictor:
             return reading.given(self.model.no_answer_threshold)
         return [answer for answer in reading.answers if answer.score >= threshold]
 
+    def work(self, pairs: Pairs) -> int:
+        """How much there is to read: the words of all windows of all pairs, about.
+
+        It splits the passages into windows, which a reading soon afterwards finds in the cache.
+
+        Raises:
+            InputError: a question is blank.
+        """
+        return sum(self._batched.work(self._windows(n, *pair)) for n, pair in enumerate(pairs))
+
     def forget(self) -> None:
         """Empty all caches. Later scores may differ in their last digits only.
 
@@ -164,9 +219,31 @@ class Predictor:
         """
         self._batched.clear()
 
-    def _windows(self, number: int, question: str, passage: str) -> Iterator[Window]:
+    def _windows(self, number: int, question: str, passage: str) -> list[Window]:
         asked = tokenise(question).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
-        for part in self._passages.parts(passage):
-            yield Window(number, asked, part)
+        if len(asked) > self.max_question:
+            message = f"a question is longer than {self.max_question} words: the rest is not read"
+            warnings.warn(f"{message} (max_question)", InputWarning, stacklevel=2)
+        words = asked[: self.max_question]
+        return [Window(number, words, part) for part in self._passages.parts(passage)]
+
+
+def _raising(results: Generator[T | Exception]) -> Iterator[T]:
+    with closing(results):
+        for each in results:
+            if isinstance(each, Exception):
+                raise each
+            yield each
+
+
+def _checked(pair: Any, number: int) -> tuple[str, str]:
+    """The question and passage of a pair, by its number."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        kind = type(pair).__name__
+        raise InputError(f"question {number} is not a pair of question and passage: {kind}")
+    for name, text in zip(("question", "passage"), pair, strict=True):
+        if not isinstance(text, str):
+            raise InputError(f"the {name} of question {number} is {type(text).__name__}, not str")
+    return pair[0], pair[1]

@@ -157,13 +157,24 @@ def _best(scores: np.ndarray, k: int) -> np.ndarray:
 def _proximity(
     hits: _Hits, weights: np.ndarray, distance: int, shape: tuple[int, int]
 ) -> np.ndarray:
-    """The largest weight of terms within a window of `distance` terms. Shape: [passage]"""
-    last = np.full((shape[1], len(hits.place)), -1)  # each term's last place, at each hit
-    last[hits.term, np.arange(len(hits.place))] = hits.place
-    last = np.maximum.accumulate(last, axis=1)
+    """The largest weight of distinct terms within a window of `distance` terms. Shape: [passage]
+
+    A hit counts in the windows that end at it and at the hits after it: until its term comes again,
+    or the window has left it behind. Time and memory are linear in the hits.
+    """
+    count = len(hits.place)
     begins = np.searchsorted(hits.passage, np.arange(shape[0]))
     first = np.maximum(hits.place - distance, hits.place[begins][hits.passage] - 1)
-    return np.maximum.reduceat((weights[:, None] * (last > first)).sum(axis=0), begins)
+    left_behind = np.searchsorted(first, hits.place)
+    order = np.argsort(hits.term, kind="stable")
+    again = np.full(count, count)
+    same = hits.term[order][:-1] == hits.term[order][1:]
+    again[order[:-1][same]] = order[1:][same]
+    weight = weights[hits.term].astype(np.float64)
+    change = np.append(weight, 0.0)
+    change -= np.bincount(np.minimum(again, left_behind), weight, count + 1)
+    within = np.cumsum(change[:-1])
+    return np.maximum.reduceat(within, begins).astype(np.float32)
 
 
 def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:

@@ -109,7 +109,7 @@ def create_app(
         predictor: reads the passages; nothing else may use it afterwards
         asker: answers from an index
         explainer: makes the attention view; by default that of the bundled reader
-        max_waiting: limit of characters that wait to be read
+        max_waiting: see `Batcher`
         allowed_hosts: see `Guard`
     """
     service = Service(predictor, asker, explainer or Explainer(), max_waiting)

@@ -8,20 +8,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from fabir.answer.predictor import Predictor, Reading
 
 BATCHING_DELAY = 0.002  # seconds that a question waits for others to join its batch
-# The size of a batch, in characters to read. A batch takes a tenth of a second on two cores, so no
-# client waits long for the passages of another.
-BATCH_CHARACTERS = 25_000
-# With two batches at a time the processors are busy while the answers of one are sent.
+# The size of a batch, in words to read: some hundredths of a second. A request for more is long.
+BATCH_WORDS = 5_000
+# With two batches at a time the processors are busy while the answers of one are sent. Of long
+# requests one is read at a time, beside these.
 CONCURRENT_BATCHES = 2
-MAX_WAITING = 1_500_000  # characters, a few seconds of work; further requests are rejected
-_MIN_CHARACTERS = 300  # lower limit of the characters that a question and passage count as
+MAX_WAITING = 300_000  # words in a lane, about a second of work; further requests are rejected
+_MIN_WORDS = 60  # lower limit of the words that a question and passage count as
 
 
 class BusyError(Exception):
@@ -34,17 +34,32 @@ class _Request:
 
     pairs: list[tuple[str, str]]
     top_k: int
-    characters: int
+    work: int
     since: float
     result: asyncio.Future[Any]
 
 
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """Requests that wait for each other, and the tasks that read them.
+
+    at_a_time: batches that are read at a time
+    waiting: words that wait to be read
+    """
+
+    at_a_time: int
+    requests: deque[_Request] = field(default_factory=deque)
+    running: set[asyncio.Task[Any] | None] = field(default_factory=set)
+    waiting: int = 0
+
+
 class Batcher:
-    """Reads questions in batches.
+    """Reads questions in batches. Long requests have a lane of their own, so that no short one
+    waits for them.
 
     Args:
         predictor: reads the passages; nothing else may use it afterwards
-        max_waiting: limit of characters that wait to be read
+        max_waiting: limit of words that wait to be read, of short requests and of long ones
         on_batch: gets the number of requests of every batch
     """
 
@@ -56,12 +71,15 @@ class Batcher:
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
         self.predictor = predictor
-        self.waiting = 0  # characters
         self._max_waiting = max_waiting
         self._on_batch = on_batch
-        self._requests: deque[_Request] = deque()
-        self._threads = ThreadPoolExecutor(CONCURRENT_BATCHES, "fabir-reader")
-        self._running: set[asyncio.Task[Any] | None] = set()
+        self._short, self._long = _Lane(CONCURRENT_BATCHES), _Lane(1)
+        self._threads = ThreadPoolExecutor(CONCURRENT_BATCHES + 1, "fabir-reader")
+
+    @property
+    def waiting(self) -> int:
+        """Words that wait to be read."""
+        return self._short.waiting + self._long.waiting
 
     def close(self) -> None:
         """Stop the threads."""
@@ -74,27 +92,26 @@ class Batcher:
             InputError: see `Predictor.read_all`.
             BusyError: too much work is waiting.
         """
-        characters = sum(
-            max(_MIN_CHARACTERS, len(question) + len(passage)) for question, passage in pairs
-        )
-        if self.waiting and self.waiting + characters > self._max_waiting:
+        work = max(_MIN_WORDS * len(pairs), self.predictor.work(pairs))
+        lane = self._long if work > BATCH_WORDS else self._short
+        if lane.waiting and lane.waiting + work > self._max_waiting:
             raise BusyError("too many questions are waiting: try again in a moment")
         result = asyncio.get_running_loop().create_future()
-        self._requests.append(_Request(pairs, top_k, characters, time.monotonic(), result))
-        self.waiting += characters
-        if len(self._running) < CONCURRENT_BATCHES:
-            self._running.add(asyncio.create_task(self._dispatch()))
+        lane.requests.append(_Request(pairs, top_k, work, time.monotonic(), result))
+        lane.waiting += work
+        if len(lane.running) < lane.at_a_time:
+            lane.running.add(asyncio.create_task(self._dispatch(lane)))
         return await result
 
-    async def _dispatch(self) -> None:
+    async def _dispatch(self, lane: _Lane) -> None:
         """Run batches until no request waits. New requests join the next batch."""
         loop = asyncio.get_running_loop()
-        while self._requests:
-            pause = self._requests[0].since + BATCHING_DELAY - time.monotonic()
+        while lane.requests:
+            pause = lane.requests[0].since + BATCHING_DELAY - time.monotonic()
             if pause > 0:
                 await asyncio.sleep(pause)
                 continue
-            batch = self._take()
+            batch = _take(lane)
             results = await loop.run_in_executor(self._threads, self._run_batch, batch)
             for request, result in zip(batch, results, strict=True):
                 if request.result.done():  # the client has disconnected
@@ -103,16 +120,7 @@ class Batcher:
                     request.result.set_exception(result)
                 else:
                     request.result.set_result(result)
-        self._running.discard(asyncio.current_task())
-
-    def _take(self) -> list[_Request]:
-        batch = [self._requests.popleft()]
-        characters = batch[0].characters
-        while self._requests and characters + self._requests[0].characters <= BATCH_CHARACTERS:
-            batch.append(self._requests.popleft())
-            characters += batch[-1].characters
-        self.waiting -= characters
-        return batch
+        lane.running.discard(asyncio.current_task())
 
     def _run_batch(self, batch: list[_Request]) -> list[Any]:
         """In a worker thread: the result of each request, or its exception."""
@@ -137,3 +145,14 @@ class Batcher:
             ]
             for request in requests
         ]
+
+
+def _take(lane: _Lane) -> list[_Request]:
+    """The next batch of a lane."""
+    batch = [lane.requests.popleft()]
+    work = batch[0].work
+    while lane.requests and work + lane.requests[0].work <= BATCH_WORDS:
+        batch.append(lane.requests.popleft())
+        work += batch[-1].work
+    lane.waiting -= work
+    return batch

@@ -36,9 +36,7 @@ class Metrics:
         self.batches = Histogram(
             "fabir_batch_questions", "Questions read together", buckets=_SIZES, registry=registry
         )
-        self.waiting = Gauge(
-            "fabir_waiting_characters", "Characters of text that wait to be read", registry=registry
-        )
+        self.waiting = Gauge("fabir_waiting_words", "Words that wait to be read", registry=registry)
 
     def text(self) -> bytes:
         """The measurements in the format of Prometheus."""
