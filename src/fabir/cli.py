@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from fabir import __version__
 from fabir.commands import answering, data, learning, searching, serving, shipping
 from fabir.errors import InputError, InputWarning
+from fabir.terminal import drop_output, prepare_streams
 
 _TRAINING = "accelerate", "jsonargparse", "torch"  # packages that only training needs
 
@@ -26,6 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. Exit code 0 is success, 2 a mistake of the user, 1 a bug in fabir."""
+    prepare_streams()
     parser = _build_parser()
     options, rest = parser.parse_known_args(arguments)
     takes_overrides = options.command_name in ("train", "find-lr")  # of the configuration
@@ -44,7 +46,11 @@ def main(arguments: list[str] | None = None) -> None:
         missing = f"this needs {error.name}, which is not installed: pip install 'fabir[{extra}]'"
         sys.exit(_report_error(options.command_name, missing))
     except BrokenPipeError:  # the program that reads our output has closed the pipe
-        sys.stderr.close()
+        drop_output()
+    except OSError as error:  # a full disk, a folder that vanished
+        drop_output()
+        place = f"{error.filename}: " if error.filename else ""
+        sys.exit(_report_error(options.command_name, f"{place}{error.strerror or error}"))
     except KeyboardInterrupt:
         sys.exit(130)
 

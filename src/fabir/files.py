@@ -1,5 +1,6 @@
 """Reading plain or gzipped text, atomic writing of files, and file locks."""
 
+import errno
 import gzip
 import json
 import os
@@ -13,6 +14,7 @@ from typing import IO, Any
 from fabir.errors import InputError
 
 _PARTIAL = ".partial"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # the disk is full, or fails
 
 
 def open_text(
@@ -59,6 +61,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
     On an exception the temporary file is removed and `path` stays as it was. A killed process
     leaves the temporary file behind, see `remove_partial`.
+
+    Raises:
+        InputError: the folder cannot be written, or the disk is full.
     """
     path = Path(path)
     check_output(path)
@@ -75,6 +80,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

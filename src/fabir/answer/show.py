@@ -1,11 +1,11 @@
 """Answers as text on a terminal, or as JSON."""
 
-import json
 import sys
 from dataclasses import asdict
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.answer.threshold import best_guess
+from fabir.terminal import print_json
 
 _AROUND = 60  # characters of the passage shown on either side of an answer
 
@@ -20,7 +20,7 @@ def show_json(question: str, passage: str, answers: list[Answer], reading: Readi
         "no_answer": reading.no_answer,
         "best_guess": guess and asdict(guess),
     }
-    print(json.dumps(record, ensure_ascii=False))
+    print_json(record)
 
 
 def show_text(question: str, passage: str, answers: list[Answer], reading: Reading) -> None:

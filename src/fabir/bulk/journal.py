@@ -39,7 +39,7 @@ class Journal:
 
     def append(self, answered: AnsweredChunk) -> None:
         """Save a chunk's answers."""
-        _write(self._lines, answered.lines)
+        self._write(self._lines, answered.lines)
         self.done["chunks"] += 1
         self.done["rows"] += answered.rows
         self.done["bad"] += len(answered.bad)
@@ -81,7 +81,18 @@ class Journal:
         return sum(map(len, whole[: 1 + len(records)]))
 
     def _record(self, record: dict[str, Any]) -> None:
-        _write(self._records, json.dumps(record).encode() + b"\n")
+        self._write(self._records, json.dumps(record).encode() + b"\n")
+
+    def _write(self, file: Any, content: bytes) -> None:
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(
+                f"cannot write {file.name}: {error.strerror or error}; make room, then go on with "
+                "--resume"
+            ) from error
 
 
 def _open_at(path: Path, length: int) -> Any:
@@ -89,9 +100,3 @@ def _open_at(path: Path, length: int) -> Any:
     file = open(path, "ab")  # noqa: SIM115, it stays open until the run ends
     file.truncate(length)
     return file
-
-
-def _write(file: Any, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())

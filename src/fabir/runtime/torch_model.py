@@ -228,6 +228,8 @@ class TorchModel:
             _check_weights(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]), weights)
             model = cls.build(reader, config, vocabulary, rows)
             model.network.load_state_dict(weights)
+        except OSError:  # no file of the model, but for example no room for torch's own
+            raise
         except Exception as error:  # a network's code may raise anything for wrong settings
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"{folder}: its files do not fit together: {reason}") from error

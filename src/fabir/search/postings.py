@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import write_array_header_1_0
 
 from fabir.errors import InputError
 
@@ -47,9 +47,13 @@ def write_postings(folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: 
     for block in blocks:
         used[tokens[block]] = True
     new = (np.cumsum(used) - 1).astype(np.int32)
-    renumbered = open_memmap(folder / "tokens.npy", "w+", np.int32, tokens.shape)
-    for block in blocks:
-        renumbered[block] = new[tokens[block]]
+    path = folder / "tokens.npy"
+    with open(path, "wb") as file:  # and not a memory map: a full disk would kill the process
+        header = {"descr": "<i4", "fortran_order": False, "shape": tokens.shape}
+        write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(new[tokens[block]].astype("<i4").tobytes())
+    renumbered = np.load(path, mmap_mode="r")
     kept = [stems[number] for number in np.flatnonzero(used)]
     bm25 = _bm25s()(method="lucene", k1=K1, b=B, csc_backend="numpy")
     bm25.vocab_dict = {stem: number for number, stem in enumerate(kept)}

@@ -1,17 +1,17 @@
 """Prints found answers, for people or for programs."""
 
-import json
 import sys
 from dataclasses import asdict
 
 from fabir.answer.show import withheld_line
 from fabir.search.asker import Found, Result, sentence_around
 from fabir.search.documents import printable
+from fabir.terminal import print_json
 
 
 def show_json(question: str, result: Result) -> None:
     """Print one JSON object: the question, and all fields of `Result`."""
-    print(json.dumps({"question": question, **asdict(result)}))
+    print_json({"question": question, **asdict(result)})
 
 
 def show_text(question: str, result: Result) -> None:

@@ -9,7 +9,7 @@ import mmap
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,7 @@ def new_generation(folder: Path) -> Iterator[Path]:
         raise InputError(f"cannot write {folder}: it is a file")
     if folder.exists() and not is_index(folder) and any(map(_foreign, folder.iterdir())):
         raise InputError(f"{folder} is no index and not empty: choose another folder")
+    began = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / _LOCK) as acquired:
@@ -140,6 +141,10 @@ def new_generation(folder: Path) -> Iterator[Path]:
                 _remove_old(folder)
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
+    finally:
+        if began:
+            with suppress(OSError):  # it has an index
+                folder.rmdir()
 
 
 def _foreign(path: Path) -> bool:

@@ -1,0 +1,65 @@
+"""Standard input, output and error: closed, full, or in an encoding that lacks characters."""
+
+import io
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from fabir.errors import InputError
+
+
+class _Closed(io.TextIOBase):
+    """In place of a stream that was closed before the program started: whatever uses it fails."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def buffer(self) -> NoReturn:
+        self._fail()
+
+    def readline(self, size: int = -1, /) -> NoReturn:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self._fail()
+
+    def write(self, text: str, /) -> NoReturn:
+        self._fail()
+
+    def _fail(self) -> NoReturn:
+        raise InputError(f"{self._name} is closed")
+
+
+def prepare_streams() -> None:
+    """Make the streams safe to use. A character that their encoding lacks is written as an escape.
+
+    A file that is opened later must not get the number of a closed stream: libraries write to it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or _Closed("standard input")
+    sys.stdout = sys.stdout or _Closed("standard output")
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115, it stays open to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def drop_output() -> None:
+    """Let what is left to write to standard output disappear: its reader has gone, or the disk is
+    full. Python would fail again at its end."""
+    with suppress(OSError, ValueError):  # it is no real file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON on standard output. Characters are escaped if its encoding lacks some."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+    print(text)
