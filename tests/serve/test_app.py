@@ -182,8 +182,11 @@ def test_a_body_in_pieces_is_limited_too(predictor: Predictor) -> None:
     assert post(predictor, "/answer", content=pieces(), headers=JSON).status_code == 413
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_BODY_TIMEOUT", 0.01)
+@pytest.mark.parametrize("timeout", ["_PART_TIMEOUT", "_BODY_TIMEOUT"])
+def test_a_body_that_does_not_come_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, timeout: str
+) -> None:
+    monkeypatch.setattr(guard, timeout, 0.01)
 
     async def run() -> None:
         with pytest.raises(guard.HTTPException) as refused:
@@ -224,6 +227,26 @@ def test_an_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Pat
     assert strict.json()["answers"] == []
     assert strict.json()["best_guess"] == pytest.approx(found[0])
     assert strict.json()["no_answer"] == pytest.approx(1 - found[0]["score"])
+
+
+def test_an_updated_index_is_asked_without_a_new_start(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "abbey.txt").write_text(ABBEY)
+    Index.build([tmp_path / "texts"], tmp_path / "index")
+    asker = Asker(Index.open(tmp_path / "index"), predictor, threshold=0)
+    asked = {"question": "Who built the mill of Olm?"}
+
+    async def call(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+        before = (await client.post("/ask", json=asked)).json()
+        (tmp_path / "texts" / "mill.txt").write_text("The mill of Olm was built by Ada Quist.")
+        Index.open(tmp_path / "index").update()
+        return [before, (await client.post("/ask", json=asked)).json()]
+
+    before, after = talk(predictor, call, asker=asker)
+    assert not any("Ada Quist" in each["text"] for each in before["answers"])
+    assert after["answers"][0]["text"] == "Ada Quist"
 
 
 def test_without_an_index_there_is_nothing_to_ask(predictor: Predictor) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -35,6 +36,7 @@ def test_what_cannot_be_served_is_refused(
         port = taken.getsockname()[1]
         assert "in use" in refused(capsys, "--port", port)
     assert "cannot listen on" in refused(capsys, "--port", 99999)
+    assert "--host is empty" in refused(capsys, "--host", "")
     assert "cannot listen on no-such-host" in refused(capsys, "--host", "no-such-host")
     assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
     assert "from 0 to 1" in refused(capsys, "--port", 0, "--threshold", 7)
@@ -106,6 +108,62 @@ def test_hostile_bodies_do_not_disturb_it(service: Running) -> None:
     large = httpx.post(f"{service.url}/answer", content=b"a" * 10_000_000, timeout=60)
     assert large.status_code == 413
     assert httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).status_code == 200
+
+
+@pytest.mark.slow
+def test_heads_that_are_too_large_are_refused(service: Running) -> None:
+    for headers in {"x": "a" * 70_000}, {f"x{n}": "a" for n in range(200)}:
+        found = httpx.post(f"{service.url}/answer", json=ASKED, headers=headers, timeout=60)
+        assert found.status_code == 431
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as endless:
+        endless.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with suppress(ConnectionError):
+            for _ in range(100):
+                endless.sendall(b"a" * 10_000)
+            assert b" 431 " in endless.recv(100)
+    assert httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).status_code == 200
+
+
+@pytest.mark.slow
+def test_idle_connections_shut_nobody_out_and_nothing_is_logged() -> None:
+    with running() as service:
+        host, port = service.url.removeprefix("http://").split(":")
+        connections = [socket.create_connection((host, int(port))) for _ in range(1_050)]
+        try:
+            for number, each in enumerate(connections):
+                with suppress(ConnectionError):
+                    each.sendall(b"GET / HTTP/1.1\r\nHost:" if number % 2 else b"")
+            answer = httpx.post(f"{service.url}/answer", json=ASKED, timeout=60)
+            assert answer.status_code == 200
+            assert httpx.get(f"{service.url}/health", timeout=60).status_code == 200
+        finally:
+            for each in connections:
+                each.close()
+        for _ in range(3):  # two requests at once, and then no request
+            with socket.create_connection((host, int(port))) as garbage:
+                garbage.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2 + b"\0\xff" * 99)
+                with suppress(ConnectionError):
+                    garbage.recv(10_000)
+        service.process.terminate()
+        assert service.process.wait(60) == 0
+        assert service.process.stderr is not None
+        assert service.process.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_a_head_that_does_not_come_is_not_waited_for(service: Running) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as half:
+        half.sendall(b"GET /health HTTP/1.1\r\nHost:")
+        assert half.recv(10) == b""
+
+
+@pytest.mark.slow
+def test_listening_to_other_computers_is_said() -> None:
+    with running("--host", "0.0.0.0") as service:
+        assert service.process.stderr is not None
+        assert "other computers can ask too" in service.process.stderr.readline()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.documents import printable
 from fabir.search.ranking import Ranker
-from fabir.search.storage import open_generation
+from fabir.search.storage import open_generation, pointer_state
 from fabir.search.terms import can_stem
 
 SIZE = 1000  # characters of a passage
@@ -46,11 +46,11 @@ class Index:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._reopen()
+        self.reopen()
 
     @classmethod
     def open(cls, folder: str | Path) -> "Index":
-        """Open the index in `folder`. Later updates do not change the opened index.
+        """Open the index in `folder`. Later updates do not change the opened index, see `reopen`.
 
         Raises:
             InputError: there is no index, the index is damaged, or PyStemmer is missing.
@@ -104,11 +104,21 @@ class Index:
             skip=skip or _reject,
             old=old,
         )
-        self._reopen()
+        self.reopen()
 
-    def _reopen(self) -> None:
-        self._generation = open_generation(self.folder)
-        self._ranker = Ranker(self._generation)
+    def reopen(self) -> None:
+        """Open the index as it is on disk now.
+
+        Raises:
+            InputError: as for `open`; the index stays open as it was.
+        """
+        state = pointer_state(self.folder)
+        generation = open_generation(self.folder)
+        self._generation, self._ranker, self._state = generation, Ranker(generation), state
+
+    def is_current(self) -> bool:
+        """Whether the index on disk is the one that is open, and not an updated one."""
+        return pointer_state(self.folder) in (None, self._state)
 
     def __len__(self) -> int:
         """Number of passages."""

@@ -105,6 +105,15 @@ def open_generation(folder: Path) -> Generation:
     raise InputError(f"the index in {folder} is damaged ({reason}): build it again")
 
 
+def pointer_state(folder: Path) -> tuple[int, int] | None:
+    """Changes with each new generation; None if there is no index."""
+    try:
+        state = (folder / _POINTER).stat()
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_ino
+
+
 def is_index(folder: Path) -> bool:
     return (folder / _POINTER).is_file()
 

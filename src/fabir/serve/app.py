@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -24,6 +24,7 @@ from fabir.serve.page import PAGE, POLICY
 
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
+    from fabir.search.index import Passage
 
 _RETRY = {"retry-after": "1"}  # seconds
 
@@ -56,14 +57,21 @@ class Service:
         if self.asker is None:
             raise HTTPException(404, "there is no index: start the service with --index")
         loop = asyncio.get_running_loop()
-        search = self.asker.search
-        passages = await loop.run_in_executor(self._searching, search, asked.question)
+        passages = await loop.run_in_executor(self._searching, self._search, asked.question)
         pairs = [(asked.question, passage.text) for passage in passages]
         readings = await self.batcher.read(pairs, asked.top_k)
         result = self.asker.choose(passages, readings, asked.top_k, asked.threshold)
         return Findings(
             answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
         )
+
+    def _search(self, question: str) -> "list[Passage]":
+        """The passages to read for a question, from the index as it is on disk."""
+        assert self.asker is not None
+        if not self.asker.index.is_current():
+            with suppress(InputError):  # a damaged one; the old one is still open
+                self.asker.index.reopen()
+        return self.asker.search(question)
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
         """An HTML page that shows the reader's attention."""

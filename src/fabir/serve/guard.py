@@ -22,7 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY = 1 << 20
-_BODY_TIMEOUT = 20  # seconds to wait for each part of a body
+_PART_TIMEOUT = 20  # seconds to wait for each part of a body
+_BODY_TIMEOUT = 60  # seconds to wait for all of it
 _UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
@@ -88,11 +89,12 @@ class Guard:
 def _limited(receive: Receive) -> Receive:
     """Wrap `receive` to reject a body that is too large or too slow."""
     size = 0
+    end = time.monotonic() + _BODY_TIMEOUT
 
     async def limited() -> Message:
         nonlocal size
         try:
-            async with asyncio.timeout(_BODY_TIMEOUT):
+            async with asyncio.timeout(min(_PART_TIMEOUT, max(0, end - time.monotonic()))):
                 message = await receive()
         except TimeoutError as error:
             raise HTTPException(408, "the rest of the body did not come") from error

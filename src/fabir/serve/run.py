@@ -11,8 +11,8 @@ from pathlib import Path
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 
-_MAX_CONNECTIONS = 1_000
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
+_BACKLOG = 1_000  # connections that wait to be accepted
 _GRACE = 30  # seconds that running requests have to finish at a shutdown
 
 
@@ -38,6 +38,8 @@ def serve(
         InputError: a package is missing, the reader or index does not exist, a host name is
             invalid, the service cannot listen on the address, or `threshold` is not from 0 to 1.
     """
+    if not host:
+        raise InputError("--host is empty: name an address, such as 127.0.0.1")
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} is no name of a host: give it without scheme and port")
@@ -46,6 +48,7 @@ def serve(
 
         from fabir.serve.app import create_app
         from fabir.serve.attention import Explainer
+        from fabir.serve.connections import MAX_CONNECTIONS, Connection
     except ImportError as error:
         if error.name not in ("fastapi", "prometheus_client", "pydantic", "uvicorn"):
             raise
@@ -67,23 +70,33 @@ def serve(
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            log_level="warning",
+            http=Connection,
+            log_level="error",  # clients cause the warnings
             access_log=False,
             server_header=False,
-            limit_concurrency=_MAX_CONNECTIONS,
+            limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=_GRACE,
         )
     )
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: None)  # uvicorn raises the signal again after its shutdown
+        # Before uvicorn handles it, and again after uvicorn's shutdown.
+        signal.signal(each, lambda *_: setattr(server, "should_exit", True))
     print(f"answering on {_address(listening)}; Ctrl+C stops it", file=sys.stderr, flush=True)
+    if not _is_loopback(listening):
+        print(
+            "other computers can ask too, without a password or encryption: for those, put a proxy "
+            "before it",
+            file=sys.stderr,
+            flush=True,
+        )
+    _allow_open_files(MAX_CONNECTIONS)
     server.run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error
@@ -91,8 +104,24 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _allowed_hosts(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
     """The names to accept in the Host header; None for any."""
-    loopback = ip_address(listening.getsockname()[0]).is_loopback
-    return names if loopback or names else None
+    return names if _is_loopback(listening) or names else None
+
+
+def _is_loopback(listening: socket.socket) -> bool:
+    return ip_address(listening.getsockname()[0]).is_loopback
+
+
+def _allow_open_files(connections: int) -> None:
+    """Raise this process's limit of open files, if possible: connections must not reach it."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    wanted = 2 * connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _address(listening: socket.socket) -> str:

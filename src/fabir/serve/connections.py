@@ -1,0 +1,92 @@
+"""HTTP connections with limits that uvicorn lacks: on the size of a request's head and the time for
+it. Idle connections make room for new ones."""
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_CONNECTIONS = 1_000
+MAX_HEAD = 1 << 16  # bytes of a request's line and headers
+MAX_HEADERS = 100
+HEAD_TIMEOUT = 10  # seconds to wait for them
+
+_TOO_LARGE = b"the headers are larger than 65,536 bytes or more than 100"
+
+
+class Connection(HttpToolsProtocol):
+    """One connection. It is idle while it has no request, or only a part of its head."""
+
+    _head = 0  # bytes of the request's head so far
+    _in_body = False
+    _since = 0.0  # when its head was begun to be waited for
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if len(self.connections) + 1 >= MAX_CONNECTIONS:
+            self._make_room()
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._in_body:
+            self._head += len(data)
+            if self._timer is None:
+                self._wait_for_head()
+        super().data_received(data)
+        if self._head > MAX_HEAD:
+            self._refuse_head()
+
+    def on_headers_complete(self) -> None:
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > MAX_HEAD or len(self.headers) > MAX_HEADERS:
+            self._refuse_head()
+            raise ValueError("too large")  # ends the parsing
+        self._stop_waiting()
+        self._head, self._in_body = 0, True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def _idle(self) -> bool:
+        return not self._in_body and (self.cycle is None or self.cycle.response_complete)
+
+    def _make_room(self) -> None:
+        """Close the connection that has been idle for longest, if any."""
+        idle = [each for each in self.connections if isinstance(each, Connection) and each._idle()]
+        if idle:
+            longest = min(idle, key=lambda each: each._since)
+            self.connections.discard(longest)
+            longest.transport.abort()
+
+    def _wait_for_head(self) -> None:
+        self._since = self.loop.time()
+        self._timer = self.loop.call_later(HEAD_TIMEOUT, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self._idle():
+            self.transport.abort()
+
+    def _refuse_head(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(
+                b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
+                b"content-type: text/plain\r\ncontent-length: %d\r\n\r\n%b"
+                % (len(_TOO_LARGE), _TOO_LARGE)
+            )
+            self.transport.close()
