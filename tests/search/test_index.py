@@ -271,3 +271,36 @@ def test_an_index_opens_whenever_its_update_was_killed(collection: Path, tmp_pat
     Index.open(folder).update()
     assert state(Index.open(folder)) == state(Index.build([collection], tmp_path / "anew"))
     assert len(list(folder.glob("generation-*"))) == 1
+
+
+HARMS = {
+    "a byte is another": lambda content, _: bytes([content[0] ^ 1]) + content[1:],
+    "half is lost": lambda content, _: content[: len(content) // 2],
+    "all is lost": lambda content, _: b"",
+    "it is another index's": lambda _, other: other,
+    "it is missing": lambda _, __: None,
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_files_that_are_damaged_or_of_another_index_are_refused(tmp_path: Path, harm: str) -> None:
+    for name, year in ("one", 1902), ("other", 1903):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mill.txt").write_text(f"The mill was built in {year} by Ada Quist.")
+        Index.build([tmp_path / name], tmp_path / f"index-{name}")
+    index = tmp_path / "index-one"
+    files = [path for path in index.rglob("*") if path.is_file()]
+    assert len(files) > 8
+    for path in files:
+        content = path.read_bytes()
+        other = (tmp_path / "index-other" / path.relative_to(index)).read_bytes()
+        harmed = HARMS[harm](content, other)
+        if harmed == content:  # the same in every index
+            continue
+        path.unlink()
+        if harmed is not None:
+            path.write_bytes(harmed)
+        with pytest.raises(InputError, match=r"build the index again|build it again|make one with"):
+            Index.open(index)
+        path.write_bytes(content)
+    assert Index.open(index).search("When was the mill built?", 1)[0].text.count("1902") == 1

@@ -2,8 +2,12 @@
 
 A new generation is complete and on disk before the file names it. An opened index is therefore the
 old generation or the new one, even if the writing process is killed at any moment.
+
+The file also has the checksum of the generation's list of checksums, and that has those of all its
+files. So damage is found, and files of another index.
 """
 
+import hashlib
 import json
 import mmap
 import os
@@ -20,8 +24,11 @@ from fabir.errors import InputError
 from fabir.files import locked, remove_partial, replacing
 from fabir.search.postings import read_postings
 
-FORMAT = 2
-_POINTER, _LOCK, _GENERATION = "current", ".lock", "generation-"
+FORMAT = 3
+_POINTER, _LOCK, _GENERATION, _CHECKSUMS = "current", ".lock", "generation-", "checksums.json"
+_WHOLE = 256 << 20  # bytes of an index whose files are verified as a whole
+_ENDS = 1 << 20  # bytes at the beginning and end of a file that are verified otherwise
+_DAMAGED = "is damaged, or of another index: build the index again"
 DOCUMENT = np.dtype(
     [
         ("file", np.int32),
@@ -93,11 +100,12 @@ def open_generation(folder: Path) -> Generation:
     reason = "none is complete"
     for _ in range(5):  # another process may replace the generation between the two steps
         try:
-            name = (folder / _POINTER).read_text("utf-8").strip()
+            name, checksum = _pointer(folder)
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"no index in {folder}: make one with fabir index") from error
         try:
-            return Generation(folder / Path(name).name)
+            _verify(folder / name, checksum)
+            return Generation(folder / name)
         except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
@@ -142,9 +150,10 @@ def new_generation(folder: Path) -> Iterator[Path]:
             made.mkdir()
             try:
                 yield made
+                checksum = _seal(made)
                 _flush(made)
                 with replacing(folder / _POINTER) as pointer:
-                    pointer.write_text(made.name + "\n", "utf-8")
+                    pointer.write_text(f"{made.name} {checksum}\n", "utf-8")
                 _flush_folder(folder)
             finally:
                 _remove_old(folder)
@@ -168,10 +177,51 @@ def _generations(folder: Path) -> list[Path]:
 def _remove_old(folder: Path) -> None:
     """Remove older generations, and the remains of killed processes."""
     remove_partial(folder)
-    named = (folder / _POINTER).read_text("utf-8").strip() if is_index(folder) else ""
+    named = _pointer(folder)[0] if is_index(folder) else ""
     for path in _generations(folder):
         if path.name != named:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _pointer(folder: Path) -> tuple[str, str]:
+    """The name of the current generation, and the checksum of its list of checksums."""
+    name, checksum, *_ = [*(folder / _POINTER).read_text("utf-8").split(), "", ""]
+    return Path(name).name, checksum
+
+
+def _seal(folder: Path) -> str:
+    """Write the list of checksums of a generation's files; returns its own checksum."""
+    paths = sorted(folder.iterdir())
+    whole = sum(path.stat().st_size for path in paths) <= _WHOLE
+    sums = {path.name: [path.stat().st_size, _checksum(path, whole)] for path in paths}
+    (folder / _CHECKSUMS).write_text(json.dumps({"whole": whole, "files": sums}), "utf-8")
+    return _checksum(folder / _CHECKSUMS, True)
+
+
+def _verify(folder: Path, checksum: str) -> None:
+    """Raise an InputError that names a file which is damaged or of another index."""
+    path = folder / _CHECKSUMS
+    if checksum and not path.exists() and folder.exists():
+        raise InputError(f"cannot read {path}: it is missing; build the index again")
+    if not checksum:
+        raise InputError(f"the index {folder.parent} is of another version: build it again")
+    if _checksum(path, True) != checksum:
+        raise InputError(f"{path} {_DAMAGED}")
+    said = json.loads(path.read_text("utf-8"))
+    for name, (size, expected) in said["files"].items():
+        path = folder / name
+        if path.stat().st_size != size or _checksum(path, said["whole"]) != expected:
+            raise InputError(f"{path} {_DAMAGED}")
+
+
+def _checksum(path: Path, whole: bool) -> str:
+    """SHA-256 of a file, or of its beginning and end."""
+    with open(path, "rb") as file:
+        if whole:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        begin = file.read(_ENDS)
+        file.seek(max(0, path.stat().st_size - _ENDS))
+        return hashlib.sha256(begin + file.read()).hexdigest()
 
 
 def _flush(folder: Path) -> None:
