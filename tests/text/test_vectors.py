@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 from fabir.text import vectors
 from fabir.text.vectors import read_vectors
 
@@ -79,6 +79,10 @@ def test_any_dimension_and_chunk_comes_back_exactly(
         ("a 1 2\n. . . 3 4\nat x@y.com 5 6\n", ["a", ". . .", "at x@y.com"]),  # glove.840B
         ("a 1 2\n\u00a0 3 4\n\u0085 5 6\n1 7 8\n", ["a", "\u00a0", "\u0085", "1"]),
         ("a 1 2\nb 3 4\na 5 6\nc 7 8\nb 9 9\n", ["a", "b", "c"]),  # the first of each counts
+        ("\ufeffa 1 2\nb 3 4\n", ["a", "b"]),
+        ("a\t1\t2\nb\t3 4\n", ["a", "b"]),
+        ("a  1   2\nb 3\t4\n\nc 5 6\n\n", ["a", "b", "c"]),
+        ("\ufeff2 2\na 1 2\nb 3 4\n", ["a", "b"]),
     ],
 )
 def test_liberties_of_real_files(tmp_path: Path, cache: Path, text: str, words: list[str]) -> None:
@@ -175,28 +179,17 @@ def test_default_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "problem"),
     [
         ("", "no word vectors in it"),
+        ("\n\n", "no word vectors in it"),
         ("3 2\n", "no word vectors in it"),
         ("word\n", "line 1: no vector"),
-        ("\n", "line 1: no vector"),
-        ("a\t1\t2\n", "line 1: no vector"),
-        ("a 1 2\nb 3\n", "line 2: 1 numbers after the word, expected 2"),
-        ("a 1 2\nb\n", "line 2: 0 numbers after the word, expected 2"),
-        ("a 1 2\n\nb 3 4\n", "line 2: 0 numbers after the word, expected 2"),
-        ("a 1 2\nb 3 4 5\n", "line 2: 3 numbers after the word, expected 2"),
-        ("2 3\na 1 2\n", "line 2: 2 numbers after the word, expected 3"),
-        ("a 1 2\n 3 4\n", "line 2: a space where the word should start"),
-        ("a 1 2\nb 3 4\nc x 6\n", "line 3: 'x' is not a finite number"),
-        ("9 2\na 1 2\nb 3 4\nc x 6\n", "line 4: 'x' is not a finite number"),
-        ("a 1 2\nb 3  \nc 5 6", "line 2: 1 numbers"),
-        ("a 1 2\nb  3\n", "line 2: '' is not a finite number"),
-        ("a 1 2\nb nan 4\n", "line 2: 'nan' is not a finite number"),
-        ("a 1 2\nb 3 -inf\n", "line 2: '-inf' is not a finite number"),
-        ("a 1 2\nb 3 1e99\n", "line 2: '1e99' is not a finite number"),
-        ("a 1 2\nb 3\r4 5\n", "line 2: '3\\r4' is not a finite number"),
+        ("2 3\na 1 2\n", "promises 3 numbers a word, but line 2 and others have 2"),
+        ("a x 2\n", "line 1: 'x' is not a finite number"),
+        ("a 1 2\nb 3\nc 4\nd 5 6 7\ne 1 2", "a word and 2 numbers (3 of 5 lines cannot be read)"),
+        ("a 1 2\nb 3 x\nc 4 nan\n", "line 2: 'x' is not a finite number (2 of 3 lines cannot be"),
     ],
 )
 @pytest.mark.parametrize("chunk", [1, 1 << 20])
-def test_malformed_files_are_refused_with_the_line(
+def test_files_of_something_else_are_refused_with_the_line(
     tmp_path: Path,
     cache: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -213,10 +206,54 @@ def test_malformed_files_are_refused_with_the_line(
     assert not list(cache.iterdir())  # nothing half-made stays behind
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("b 3", "1 numbers after the word, expected a word and 2 numbers"),
+        ("b", "0 numbers after the word"),
+        ("b 3 4 5", "3 numbers after the word"),
+        (" 3 4", "no word, expected a word and 2 numbers"),
+        ("b x 6", "'x' is not a finite number"),
+        ("b nan 4", "'nan' is not a finite number"),
+        ("b 3 -inf", "'-inf' is not a finite number"),
+        ("b 3 1e99", "'1e99' is not a finite number"),
+        ("b\udcff 3 4", "not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 1 << 20])
+def test_a_bad_line_is_left_out_and_counted(
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    problem: str,
+    chunk: int,
+) -> None:
+    monkeypatch.setattr(vectors, "_CHUNK", chunk)
+    path = tmp_path / "v.txt"
+    text = f"a 1 2\n\n{line}\nc 5 6\n"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    message = f"1 of 3 lines are left out; line 3: {problem}"
+    with pytest.warns(InputWarning, match=re.escape(message)):
+        read = read_vectors(path, cache)
+    assert read.words == ["a", "c"]
+    assert read.matrix.tolist() == [[1, 2], [5, 6]]
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 20])
+def test_a_file_that_ends_early_is_said(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(vectors, "_CHUNK", chunk)
+    path = write(tmp_path / "v.txt", "\ufeff400000 2\na 1 2\nb 3 4\na 5 6\n")
+    with pytest.warns(InputWarning, match="promises 400000 words, but it has 3"):
+        assert read_vectors(path, cache).words == ["a", "b"]
+
+
 def test_other_encodings_are_refused(tmp_path: Path, cache: Path) -> None:
     path = tmp_path / "v.txt"
-    path.write_bytes("a 1 2\nnaïve 3 4\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"v\.txt, line 2: not UTF-8"):
+    path.write_bytes("naïve 1 2\nété 3 4\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"v\.txt, line 1: not UTF-8"):
         read_vectors(path, cache)
 
 

@@ -3,26 +3,31 @@
 `fabir.text.vocabulary` decides which word of a text gets which vector.
 """
 
+import codecs
 import gzip
 import hashlib
 import io
 import math
+import warnings
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
 from fabir.files import cache_folder, replacing
 from fabir.progress import track
 
 _CHUNK = 1 << 23  # bytes of text parsed at a time; bounds the memory for files of any size
+_FIRST = 100  # lines whose numbers are counted to know the dimension
+_EXPECTED = "expected one word and its numbers a line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,15 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
 
     The first reading fills the folder `cache` (by default `fabir/vectors` in `$XDG_CACHE_HOME`
     or `~/.cache`); later ones map it. A truncated entry is rebuilt. A first line `count dim` is
-    skipped. A word may contain spaces. The first row of a repeated word counts. In a zip of
-    several files, name one as `file.zip:inner.txt`.
+    skipped. Fields are separated by spaces or tabs. A word may contain spaces. The first row of a
+    repeated word counts. In a zip of several files, name one as `file.zip:inner.txt`.
+
+    Lines that are no word and its numbers are left out, with one warning that counts them. Another
+    warning says if the first line promises another number of words.
 
     Raises:
-        InputError: a file that is missing, damaged, empty or malformed (with the line number).
+        InputError: a file that is missing, damaged or empty, that promises another dimension than
+            it has, or more of whose lines are left out than read.
     """
     file, member = _locate(path)
     digest = _digest(file, member)
@@ -144,27 +153,63 @@ def _load(words_path: Path, matrix_path: Path, digest: str) -> Vectors | None:
     return Vectors(words, matrix, digest)
 
 
+class _Lines:
+    """Lines of a file so far: how many could be read, how many not, and what was wrong first."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.good = self.bad = 0
+        self.first = ""
+
+    def leave_out(self, number: int, problem: str) -> None:
+        self.bad += 1
+        self.first = self.first or f"line {number}: {problem}"
+
+    def report(self, promised: int | None, distinct: int) -> None:
+        """Warn of what is left out, and if neither all nor the distinct words are as `promised`.
+
+        Raises:
+            InputError: it is more than what is read.
+        """
+        total = self.good + self.bad
+        if self.bad > self.good:
+            few = f" ({self.bad} of {total} lines cannot be read)" if total > 1 else ""
+            raise InputError(f"{self.name}, {self.first}{few}")
+        if not total:
+            raise InputError(f"{self.name}: no word vectors in it; {_EXPECTED}")
+        if self.bad:
+            _warn(f"{self.name}: {self.bad} of {total} lines are left out; {self.first}")
+        if promised not in (None, total, distinct):
+            _warn(f"{self.name}: its first line promises {promised} words, but it has {total}")
+
+
 def _build(file: Path, member: str | None, words_path: Path, matrix_path: Path) -> None:
     """Parse the file into the two files of a cache entry, chunk by chunk."""
     name = f"{file}:{member}" if member else str(file)
     seen: dict[str, None] = {}
     dim = 0
+    promised = None
+    read = _Lines(name)
     with replacing(matrix_path) as temporary, open(temporary, "wb") as out:
         for number, lines in _chunks(file, member, name):
-            if not dim:
-                number, lines, dim = _first_line(name, number, lines)
+            if number == 1:
+                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+                promised, dim = _header(lines[0])
+                if promised is not None:
+                    number, lines = 2, lines[1:]
+            if not out.tell():
+                if not any(map(bytes.strip, lines)):
+                    continue
+                dim = _dimension(name, number, lines, dim)
                 _write_header(out, 0, dim)
-            words, rows = _parse(name, number, lines, dim)
+            words, rows = _parse(read, number, lines, dim)
             fresh = []
             for index, word in enumerate(words):
                 if word not in seen:
                     seen[word] = None
                     fresh.append(index)
             out.write(rows[fresh].tobytes())
-        if not seen:
-            raise InputError(
-                f"{name}: no word vectors in it; expected one word and its numbers a line"
-            )
+        read.report(promised, len(seen))
         out.seek(0)
         _write_header(out, len(seen), dim)
     with replacing(words_path) as temporary:
@@ -177,50 +222,66 @@ def _write_header(out: IO[bytes], count: int, dim: int) -> None:
     npy.write_array_header_1_0(out, header)
 
 
-def _first_line(name: str, number: int, lines: list[bytes]) -> tuple[int, list[bytes], int]:
-    """The dimension, and the lines without a `count dim` header where there is one."""
-    fields = lines[0].rstrip().split(b" ")
+def _header(line: bytes) -> tuple[int | None, int]:
+    """The words and the dimension that a first line `count dim` promises; else None and 0."""
+    fields = line.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
-        number, lines, dim = number + 1, lines[1:], int(fields[1])
-    else:
-        dim = len(fields) - 1
+        return int(fields[0]), int(fields[1])
+    return None, 0
+
+
+def _dimension(name: str, number: int, lines: list[bytes], promised: int) -> int:
+    """How many numbers most of the first lines have; it must be as `promised`, if that is not 0."""
+    counts = Counter(len(fields) - 1 for line in lines[:_FIRST] if (fields := line.split()))
+    dim = counts.most_common(1)[0][0]
+    if promised and dim != promised:
+        raise InputError(
+            f"{name}: its first line promises {promised} numbers a word, but line {number} and "
+            f"others have {dim}"
+        )
     if dim < 1:
-        _refuse(name, 1, "no vector; expected one word and its numbers, single spaces between")
-    return number, lines, dim
+        raise InputError(f"{name}, line {number}: no vector; {_EXPECTED}")
+    return dim
 
 
-def _parse(name: str, number: int, lines: list[bytes], dim: int) -> tuple[list[str], np.ndarray]:
+def _parse(read: _Lines, number: int, lines: list[bytes], dim: int) -> tuple[list[str], np.ndarray]:
     """Words and numbers [lines, dim] of consecutive lines, the first of which is line `number`."""
     words: list[str] = []
     numbers: list[bytes] = []
-    for offset, line in enumerate(lines):
+    places: list[int] = []
+    for place, line in enumerate(lines, number):
         line = line.rstrip()
-        spaces = line.count(b" ")
+        if not line:
+            continue
         word, _, rest = line.partition(b" ")
-        if spaces != dim:
-            word, rest = _split_long(name, number + offset, line, dim)
-        if not word:
-            _refuse(name, number + offset, "a space where the word should start")
+        if not word or line.count(b" ") != dim or b"\t" in line:
+            fields = line.split()
+            word, rest = b" ".join(fields[:-dim]), b" ".join(fields[-dim:])
+            extra = fields[1:-dim]
+            if len(fields) <= dim or line[:1].isspace() or (extra and all(map(_is_number, extra))):
+                count = len(fields) - (not line[:1].isspace())
+                found = "no word" if line[:1].isspace() else f"{count} numbers after the word"
+                read.leave_out(place, f"{found}, expected a word and {dim} numbers")
+                continue
         try:
             words.append(word.decode())
         except UnicodeDecodeError:
-            _refuse(name, number + offset, "not UTF-8; convert the file")
+            read.leave_out(place, "not UTF-8")
+            continue
         numbers.append(rest)
-    if not numbers:
-        return words, np.empty((0, dim), np.float32)
-    rows = _floats(numbers, dim)
+        places.append(place)
+    rows = _floats(numbers, dim) if numbers else np.empty((0, dim), np.float32)
     if rows is None:
-        _refuse_number(name, number, numbers)
+        each = [_floats([row], dim) for row in numbers]
+        for place, row, found in zip(places, numbers, each, strict=True):
+            if found is None:
+                wrong = next((field for field in row.split(b" ") if not _is_number(field)), row)
+                shown = wrong[:40].decode(errors="replace")
+                read.leave_out(place, f"{shown!r} is not a finite number")
+        words = [word for word, found in zip(words, each, strict=True) if found is not None]
+        rows = np.concatenate([np.empty((0, dim), np.float32), *(f for f in each if f is not None)])
+    read.good += len(words)
     return words, rows
-
-
-def _split_long(name: str, number: int, line: bytes, dim: int) -> tuple[bytes, bytes]:
-    """Word and numbers of a line whose word holds spaces, as some of glove.840B do."""
-    fields = line.split(b" ")
-    extra = fields[1:-dim]
-    if not extra or all(_is_number(field) for field in extra):
-        _refuse(name, number, f"{len(fields) - 1} numbers after the word, expected {dim}")
-    return b" ".join(fields[:-dim]), b" ".join(fields[-dim:])
 
 
 def _floats(numbers: list[bytes], dim: int) -> np.ndarray | None:
@@ -233,19 +294,10 @@ def _floats(numbers: list[bytes], dim: int) -> np.ndarray | None:
     return rows if rows.shape == (len(numbers), dim) and np.isfinite(rows).all() else None
 
 
-def _refuse_number(name: str, number: int, numbers: list[bytes]) -> NoReturn:
-    for offset, row in enumerate(numbers):
-        for field in row.split(b" "):
-            if not _is_number(field):
-                shown = field[:40].decode(errors="replace")
-                _refuse(name, number + offset, f"{shown!r} is not a finite number")
-    raise InputError(f"{name}: not finite numbers after line {number}")
-
-
 def _is_number(field: bytes) -> bool:
     # The same parser that reads the file, so that both agree on what a number is.
     return bool(field.strip()) and _floats([field], 1) is not None
 
 
-def _refuse(name: str, number: int, problem: str) -> NoReturn:
-    raise InputError(f"{name}, line {number}: {problem}")
+def _warn(message: str) -> None:
+    warnings.warn(message, InputWarning, stacklevel=2)
