@@ -280,6 +280,8 @@ def test_train_resume_and_go_on_from_a_reader(
     assert [line["epoch"] for line in evaluated] == [1, 2]
     further = tmp_path / "further"
     options = ("--from", output, "--output", further, "--training.word_rows", "9")
+    both = refused(capsys, "train", config, *data, *options, "--vectors", files.vectors)
+    assert "leave --vectors out" in both
     run(capsys, "train", config, *data, *options)
     run(capsys, "evaluate", files.dev, "--reader", further)
     taught = (*data, "--vectors", files.vectors, "--output", tmp_path / "taught", "--teacher")

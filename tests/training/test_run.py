@@ -223,3 +223,23 @@ def test_readers_share_words(files: Files, tmp_path: Path) -> None:
         assert first.read_bytes() == second.read_bytes()
     old, new = (TorchModel.load(tmp_path / name) for name in ("first", "second"))
     assert torch.equal(old.trained_rows, new.trained_rows)
+
+
+def test_a_reader_goes_on_with_the_words_of_another(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path / "first", run_config(epochs=1, learning_rate=0.1, word_rows=5))
+    train_tiny(files, tmp_path / "second", run_config({"model_dim": 8}, epochs=1))
+    options = {"vectors": None, "start": tmp_path / "second", "words": tmp_path / "first"}
+    config = run_config({"model_dim": 8}, epochs=1, learning_rate=1e-9)
+    train_tiny(files, tmp_path / "third", config, **options)
+    first, second, third = (
+        TorchModel.load(tmp_path / name) for name in ("first", "second", "third")
+    )
+    assert torch.equal(third.fixed_rows, first.fixed_rows)
+    assert torch.equal(third.trained_rows, first.trained_rows)
+    assert not torch.equal(third.trained_rows, second.trained_rows)
+    weights = second.network.state_dict()
+    for name, weight in third.network.state_dict().items():
+        if not name.startswith("embedding.words."):
+            torch.testing.assert_close(weight, weights[name], atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="with --words or --from"):
+        train_tiny(files, tmp_path / "fourth", config, vectors=None)

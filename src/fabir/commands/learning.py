@@ -3,9 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fabir.commands import AddCommand, add_on_bad_answer
 from fabir.errors import InputError
+
+if TYPE_CHECKING:
+    from fabir.training.inputs import RunFiles
 
 
 def add_commands(add: AddCommand) -> None:
@@ -26,18 +30,37 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
     )
-    start = parser.add_mutually_exclusive_group(required=True)
-    start.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
-    start.add_argument(
+    words = parser.add_mutually_exclusive_group()
+    words.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
+    words.add_argument(
         "--words",
         type=Path,
         metavar="DIR",
         help="a reader whose word rows the new one shares; they are not trained",
     )
-    start.add_argument(
-        "--from", type=Path, dest="start", metavar="DIR", help="continue from a trained reader"
+    parser.add_argument(
+        "--from",
+        type=Path,
+        dest="start",
+        metavar="DIR",
+        help="continue from a trained reader; --words gives it the word rows of another",
     )
     add_on_bad_answer(parser)
+
+
+def _run_files(options: argparse.Namespace, **others: Any) -> "RunFiles":
+    from fabir.training.inputs import RunFiles
+
+    if options.start and options.vectors:
+        raise InputError("--from names a reader that has word vectors: leave --vectors out")
+    return RunFiles(
+        train=tuple(options.train),
+        vectors=options.vectors,
+        words=options.words,
+        start=options.start,
+        on_bad_answer=options.on_bad_answer,
+        **others,
+    )
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -62,19 +85,10 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.training.config_files import load_config
-    from fabir.training.inputs import RunFiles
     from fabir.training.launch import end_process, in_launcher
     from fabir.training.run import train
 
-    files = RunFiles(
-        train=tuple(options.train),
-        dev=options.dev,
-        vectors=options.vectors,
-        words=options.words,
-        start=options.start,
-        teachers=tuple(options.teacher),
-        on_bad_answer=options.on_bad_answer,
-    )
+    files = _run_files(options, dev=options.dev, teachers=tuple(options.teacher))
     train(
         load_config(options.config, rest),
         files,
@@ -98,17 +112,10 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.plots import check_plot
     from fabir.training.config_files import load_config
     from fabir.training.finder import plot_sweep, sweep_files
-    from fabir.training.inputs import RunFiles
 
     if options.plot:
         check_plot(options.plot)
-    files = RunFiles(
-        train=tuple(options.train),
-        vectors=options.vectors,
-        words=options.words,
-        start=options.start,
-        on_bad_answer=options.on_bad_answer,
-    )
+    files = _run_files(options)
     sweep = sweep_files(
         load_config(options.config, rest),
         files,

@@ -19,7 +19,8 @@ class RunFiles:
         dev: the SQuAD file to evaluate with; a sweep of learning rates needs none
         vectors: word vectors of a new reader
         words: a reader whose words a new reader has, instead of vectors; they are not trained
-        start: the folder of a reader to go on from, instead of vectors
+        start: the folder of a reader to go on from, instead of vectors; with `words` it gets the
+            words of that other reader
         teachers: readers to learn from beside the answers
         on_bad_answer: what happens to an answer of a training file that is not found at its
             offset: "error", "skip" or "repair"
@@ -58,5 +59,8 @@ class RunFiles:
             InputError: none are named, or they cannot be read.
         """
         if self.vectors is None:
-            raise InputError("a new reader needs word vectors: name them with --vectors")
+            raise InputError(
+                "a new reader needs word vectors: name them with --vectors, or a reader that has "
+                "some with --words or --from"
+            )
         return read_vectors(self.vectors)

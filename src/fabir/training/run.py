@@ -100,7 +100,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
     if files.start:
-        reader = _continued(config, files.start)
+        reader = _continued(config, files.start, files.words)
     elif files.words:
         reader = _sharing(config, files.words)
     else:
@@ -162,20 +162,31 @@ def _sharing(config: RunConfig, words: Path) -> TorchModel:
     return reader
 
 
-def _continued(config: RunConfig, start: Path) -> TorchModel:
+def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel:
     """The reader in `start`, with the dropout rates of the configuration. It may get a head that
-    tells whether there is an answer."""
+    tells whether there is an answer, and the vocabulary and word rows of the reader in `words`."""
     old = TorchModel.load(start)
     try:
-        reader = TorchModel.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
+        if words:
+            reader = _sharing(config, words)
+        else:
+            reader = TorchModel.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
         reader.no_answer_threshold = old.no_answer_threshold
         new = reader.network.state_dict()
-        head = {name: new[name] for name in new if name.startswith("no_answer.")}
-        reader.network.load_state_dict(head | old.network.state_dict())
+        head, rows = (
+            {name: new[name] for name in new if name.startswith(part)}
+            for part in ("no_answer.", "embedding.words.")
+        )
+        weights = head | old.network.state_dict() | (rows if words else {})
+        reader.network.load_state_dict(weights)
+    except InputError:
+        raise
     except (ValueError, RuntimeError) as error:
         raise InputError(
             f"the reader in {start} has another network than the configuration: use its own"
         ) from error
+    if reader.vocabulary.characters != old.vocabulary.characters:
+        raise InputError(f"the readers in {start} and {words} know other characters")
     return reader
 
 
