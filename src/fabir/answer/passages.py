@@ -11,7 +11,7 @@ import numpy as np
 from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
-from fabir.text.tokens import tokenise
+from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
 
@@ -21,7 +21,7 @@ class Part:
     """One window of a passage. It compares by identity, and questions about it share it."""
 
     words: list[str]
-    starts: np.ndarray  # character offsets
+    starts: np.ndarray  # character offsets of the least answer with a word, see `place_words`
     ends: np.ndarray
     encoded: np.ndarray | None = None  # [words, features], once a model has encoded it
 
@@ -84,11 +84,10 @@ class PassageCache:
             self._size = size
 
     def _split(self, passage: str) -> list[Part]:
-        tokens = tokenise(passage)
-        starts, ends = np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
+        words, starts, ends = place_words(passage)
         return [
-            Part(tokens.words[begin:end], starts[begin:end], ends[begin:end])
-            for begin, end in windows(len(tokens.words), self.window, self.stride)
+            Part(words[begin:end], starts[begin:end], ends[begin:end])
+            for begin, end in windows(len(words), self.window, self.stride)
         ]
 
 

@@ -17,7 +17,7 @@ from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.locate import find_model
 from fabir.runtime.memory import BUDGET
-from fabir.text.tokens import tokenise
+from fabir.text.units import visible_tokens
 
 __all__ = ["Answer", "Predictor", "Reading"]
 
@@ -220,7 +220,7 @@ class Predictor:
         self._batched.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> list[Window]:
-        asked = tokenise(question).words
+        asked = visible_tokens(question).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
         if len(asked) > self.max_question:

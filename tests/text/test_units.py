@@ -1,0 +1,103 @@
+"""Answers cut no number, time, date or emoji, and never end in what cannot be seen."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.answer.predictor import Predictor
+from fabir.text.tokens import tokenise
+from fabir.text.units import place_words, visible_tokens
+from factories import small_reader
+
+
+def pieces(text: str) -> list[str]:
+    """The least answers in a text."""
+    _, starts, ends = place_words(text)
+    places = dict.fromkeys(zip(starts.tolist(), ends.tolist(), strict=True))
+    return [text[start:end] for start, end in places]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("12,34,567", "1,00,000", "10,00,00,000", "1,234.50", "1'234'567", "1’234’567.5"),
+        *(
+            "1.234.567,89",
+            "1 234 567",
+            "12\u2009345",
+            "1\u202f234\u00a0567",
+            "3.5",
+            "3,5",
+            "3.11.7",
+        ),
+        *("-40", "−40", "+8%", "±5", "-40°C", "50%", "5‰", "5km", "120kHz", "41st", "2nd", "1990s"),
+        *("$1.5m", "$20", "€27,814", "£3bn", "$5k", "12:30", "9:15am", "10:59:58"),
+        *("3/4", "11/25/2026", "2026-11-25", "31.12.1999"),
+        *("🇩🇪", "👍🏽", "👩🏽‍🚒", "👨‍👩‍👧‍👦", "1️⃣", "❤️", "🏴\U000e0067\U000e0062\U000e007f"),
+        *("prov\u00adince", "Krol\u2060owska", "a\ufeffb"),
+    ],
+)
+def test_a_unit_is_one_piece(unit: str) -> None:
+    assert pieces(unit) == [unit]
+    assert pieces(f"It had {unit}, more or less.") == [
+        *("It", "had", unit, ",", "more", "or", "less", "."),
+    ]
+    assert pieces(f"({unit})") == ["(", unit, ")"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1990–1995 and 3-4", ["1990", "–", "1995", "and", "3", "-", "4"]),
+        ("In 1990 200 came", ["In", "1990", "200", "came"]),
+        ("1,2,3 or 10,20,30", [*"1,2,3", "or", "10", ",", "20", ",", "30"]),
+        ("20-year, a-7", ["20", "-", "year", ",", "a", "-", "7"]),
+        ("it is 3.5. Then", ["it", "is", "3.5", ".", "Then"]),
+        ("$20 million", ["$20", "million"]),
+        ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
+        ("Hanna\u200b Krol\u200b,", ["Hanna", "Krol", ","]),
+        ("a\u200bb", ["a", "b"]),
+        ("\u200b \ufeff", []),
+    ],
+)
+def test_what_stands_side_by_side_is_not_one(text: str, found: list[str]) -> None:
+    assert pieces(text) == found
+
+
+letters = st.text(alphabet="ab 12,.:/'-$%°\u200b\u00ad\u2009\u202f👍🏽🇩🇪\u200d\ufe0f") | st.text()
+
+
+@given(letters)
+def test_places_are_ascending_and_of_whole_words(text: str) -> None:
+    words, starts, ends = place_words(text)
+    assert len(words) == len(starts) == len(ends)
+    tokens = visible_tokens(text)
+    assert words == tokens.words
+    for begins, own in (starts, tokens.starts), (ends, tokens.ends):
+        assert (begins[1:] >= begins[:-1]).all()
+        assert set(begins.tolist()) <= set(own)
+    for start, end, first, last in zip(starts, ends, tokens.starts, tokens.ends, strict=True):
+        assert start <= first < last <= end
+        assert unicodedata.category(text[start]) != "Cf" or text[start] in "\u200c\u200d"
+
+
+@given(st.text())
+def test_visible_text_has_the_tokenisers_words(text: str) -> None:
+    visible = "".join(each for each in text if unicodedata.category(each) != "Cf")
+    assert visible_tokens(visible) == tokenise(visible)
+
+
+def test_answers_are_whole_units() -> None:
+    predictor = Predictor(small_reader())
+    passage = "In 1990 the city had 12,34,567 inhabitants, 👩🏽‍🚒\u200b and -40°C."
+    answers = predictor.answer("How many inhabitants had the city?", passage, top_k=50)
+    for answer in answers:
+        for unit in ("12,34,567", "👩🏽‍🚒", "-40°C"):
+            begin = passage.index(unit)
+            inside = range(begin + 1, begin + len(unit))
+            assert answer.start not in inside
+            assert answer.end not in inside
+        assert "\u200b" not in (answer.text[0], answer.text[-1])
+    assert predictor.answer("Who?", "\u200b") == []
