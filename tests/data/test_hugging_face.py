@@ -68,7 +68,7 @@ def test_questions_without_answers_are_data_to_predict_on(tmp_path: Path) -> Non
         ({"question": ""}, 'row 2, field "question": blank'),
         ({"context": None}, 'row 2, field "context": expected a string, got null'),
         ({"id": 0.5}, 'row 2, field "id": expected a string, got float'),
-        ({"id": "0-0"}, "another question of this file has the same one"),
+        ({"id": "0-0"}, "another question of this file has the same id"),
         ({"answers": {"text": ["Ada"], "answer_start": [1]}}, "'Ada' is not at offset 1"),
         ({"answers": {"text": ["Ada"], "answer_start": ["1"]}}, '"answer_start": expected an int'),
     ],

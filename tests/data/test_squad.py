@@ -262,6 +262,20 @@ def test_bad_answers_kept(tmp_path: Path) -> None:
     assert len(data.bad_answers) == 5
 
 
+def test_questions_with_the_same_id(tmp_path: Path) -> None:
+    twice = [qa(answers=[answer()]), qa(answers=[answer("Snow", 12)]), qa("q1-2", answers=[])]
+    path = save(tmp_path, document(*twice))
+    for choice in ("error", "keep"):
+        assert "another question of this file has the same id" in refusal(
+            path, on_bad_answer=choice
+        )
+    skipped, repaired = (read_squad(path, choice) for choice in ("skip", "repair"))
+    assert [question.id for _, question in skipped.questions] == ["q1", "q1-2"]
+    assert skipped.bad_answers[0].startswith("q1: another question of this file has the same id")
+    assert [question.id for _, question in repaired.questions] == ["q1", "q1-2", "q1-2-2"]
+    assert len(repaired.bad_answers) == 2
+
+
 def test_a_question_keeps_its_place_without_a_bad_plausible_answer(tmp_path: Path) -> None:
     impossible = qa(answers=[], is_impossible=True, plausible_answers=[answer("Hail", 0)])
     data = read_squad(save(tmp_path, document(impossible)), on_bad_answer="skip")

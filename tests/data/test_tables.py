@@ -21,7 +21,9 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [row.row for row in read_table(path)]
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet", "t.jsonl.gz", "t.csv.gz"])
+@pytest.mark.parametrize(
+    "name", ["t.jsonl", "t.csv", "t.tsv", "t.parquet", "t.jsonl.gz", "t.csv.gz"]
+)
 @given(values=ROWS)
 def test_what_is_written_is_read(
     name: str, values: list[tuple[str, int, float]], tmp_path_factory: pytest.TempPathFactory
@@ -31,7 +33,7 @@ def test_what_is_written_is_read(
     path = tmp_path_factory.mktemp("table") / name
     rows = [dict(zip(COLUMNS, value, strict=True)) for value in values]
     write_table(path, rows, COLUMNS)
-    if table_kind(path) == ".csv":
+    if table_kind(path) in (".csv", ".tsv"):
         rows = [{key: str(value) for key, value in row.items()} for row in rows]
     assert rows_of(path) == rows
     shares = [row.share for row in read_table(path)]
@@ -45,13 +47,22 @@ def test_nothing_stays_nothing(tmp_path: Path) -> None:
     for kind in KINDS:
         write_table(tmp_path / f"t{kind}", [row], COLUMNS)
     found = [rows_of(tmp_path / f"t{kind}")[0] for kind in KINDS]
-    assert found == [row, dict.fromkeys(COLUMNS, ""), row]
+    nothing = dict.fromkeys(COLUMNS, "")
+    assert found == [row, nothing, nothing, row]
 
 
 def test_equal_rows_make_equal_files(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         write_table(tmp_path / name, [dict.fromkeys(COLUMNS, 1)], COLUMNS)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_first_line_says_what_separates_cells(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "t.csv"
+    lines = [["question", "context", "id"], ["Who?", '"a, b; c\td"', "1"]]
+    path.write_text("".join(delimiter.join(line) + "\n" for line in lines))
+    assert rows_of(path) == [{"question": "Who?", "context": "a, b; c\td", "id": "1"}]
 
 
 def test_what_spreadsheets_write(tmp_path: Path) -> None:
@@ -71,7 +82,7 @@ def test_a_cell_may_be_a_book(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.txt", b"", "rows are read from .jsonl, .csv, .parquet files"),
+        ("t.txt", b"", "rows are read from .jsonl, .csv, .tsv, .parquet files"),
         ("t.csv", b"", "its first line has no names of columns"),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
         ("t.jsonl.gz", b"{}\n", "damaged gzip file"),

@@ -47,8 +47,8 @@ def answer_rows(
     `resume` such a run continues, and its output is byte for byte that of an uninterrupted run.
 
     Args:
-        source: .jsonl or .csv, plain or .gz, or .parquet, with columns `question`, `context` (or
-            `passage`) and optionally `id`; or a SQuAD file
+        source: .jsonl, .csv or .tsv, plain or .gz, or .parquet, with columns `question`, `context`
+            (or `passage`) and optionally `id`; or a SQuAD file
         output: a file of the same kinds of table; its columns are `fabir.bulk.rows.COLUMNS`
         reader: a reader's folder or name; the bundled reader by default
         threshold: least score of an answer that is given, see `Predictor`

@@ -46,7 +46,10 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "data", type=Path, metavar="DATA", help="a SQuAD file, or rows: .jsonl, .csv or .parquet"
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="a SQuAD file, or rows: .jsonl, .csv, .tsv or .parquet",
     )
     add_reader(parser)
     parser.add_argument(
@@ -54,7 +57,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="a .jsonl, .csv or .parquet file gets one row per question, any other file the "
+        help="a .jsonl, .csv, .tsv or .parquet file gets one row per question, any other file the "
         "official predictions",
     )
     add_threshold(parser)
@@ -80,7 +83,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     if options.resume or options.on_bad_row != "error" or options.engine != "local":
         raise InputError(
             "--resume, --on-bad-row and --engine are for rows: name an --output that ends in "
-            ".jsonl, .csv or .parquet"
+            ".jsonl, .csv, .tsv or .parquet"
         )
     from fabir.answer.files import read_dataset, write_predictions
     from fabir.answer.predictor import Predictor

@@ -22,7 +22,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         "data",
         type=Path,
         metavar="TABLE",
-        help=".csv, .jsonl or .parquet: question, passage, answer",
+        help=".csv, .tsv, .jsonl or .parquet: question, passage, answer",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     parser.add_argument(

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -252,7 +252,14 @@ class _Parser:
         id = self.id(record)
         self.enter(2, f"question {_short(id)}")
         if id in self.ids:
-            raise self.malformed('field "id": another question of this file has the same one')
+            told = "another question of this file has the same id"
+            if self.on_bad_answer == "skip":
+                self.bad.append(f"{id}: {told}; question removed")
+                return None
+            if self.on_bad_answer != "repair":
+                raise self.malformed(f'field "id": {told}; --on-bad-answer skip or repair goes on')
+            id = next(new for n in count(2) if (new := f"{id}-{n}") not in self.ids)
+            self.bad.append(f"{told}: it is {id} now")
         self.ids.add(id)
         text = self.text(record, "question")
         said = self.take(record, "is_impossible", bool) if "is_impossible" in record else None

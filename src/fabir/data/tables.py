@@ -1,4 +1,4 @@
-"""Reads and writes tables row by row: .jsonl and .csv, plain or .gz, and .parquet.
+"""Reads and writes tables row by row: .jsonl, .csv and .tsv, plain or .gz, and .parquet.
 
 The callers define the meaning of the columns.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from fabir.errors import InputError
 from fabir.files import check_output, open_text, replacing
 
-KINDS = ".jsonl", ".csv", ".parquet"
+KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
 _AT_ONCE = 1024  # rows of a .parquet file to read at a time
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
 _LONGEST_CELL = 2**31 - 1  # the largest C long on every platform; csv's default is 131,072
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 class Numbered(NamedTuple):
     """A row of a file.
 
-    number: row number from 1; in a .jsonl file the line, in a .csv file without the header
+    number: row number from 1; in a .jsonl file the line, in a .csv or .tsv file without the header
     row: the fields; empty if the row is invalid
     problem: the error in the row, or empty
     share: share of the file read so far, from 0 to 1
@@ -58,7 +58,12 @@ def read_table(path: str | Path) -> Iterator[Numbered]:
             .parquet file.
     """
     path = Path(path)
-    readers = {".jsonl": _json_rows, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    readers = {
+        ".jsonl": _json_rows,
+        ".csv": _csv_rows,
+        ".tsv": _csv_rows,
+        ".parquet": _parquet_rows,
+    }
     kind = table_kind(path)
     if not kind:
         raise InputError(f"{path}: rows are read from {', '.join(KINDS)} files")
@@ -109,8 +114,9 @@ def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type])
             _write_parquet(temporary, rows, columns)
             return
         with _open_output(temporary, gzipped=Path(path).suffix == ".gz") as file:
-            if table_kind(path) == ".csv":
-                writer = csv.DictWriter(file, list(columns))
+            if table_kind(path) in (".csv", ".tsv"):
+                delimiter = "\t" if table_kind(path) == ".tsv" else ","
+                writer = csv.DictWriter(file, list(columns), delimiter=delimiter)
                 writer.writeheader()
                 writer.writerows(rows)
             else:
@@ -167,17 +173,23 @@ def _parsed(line: str) -> tuple[Row, str]:
 def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
     csv.field_size_limit(_LONGEST_CELL)
     with _text(path, size, "") as (lines, share):
-        rows = csv.reader(lines)
+        lines = iter(lines)
+        head = next(lines, "").removeprefix("\ufeff")
+        rows = csv.reader(chain([head], lines), delimiter=delimiter_of(head))
         header = next(rows, None)
         if not header:
             raise InputError(f"{path}: its first line has no names of columns")
-        header[0] = header[0].removeprefix("\ufeff")
         for number, cells in enumerate(filter(None, rows), 1):
             if len(cells) == len(header):
                 yield Numbered(number, dict(zip(header, cells, strict=True)), "", share())
             else:
                 problem = f"{len(cells)} cells where there are {len(header)} columns"
                 yield Numbered(number, {}, problem, share())
+
+
+def delimiter_of(head: str) -> str:
+    """What separates the names of columns in the first line of a table: comma, semicolon or tab."""
+    return max(",;\t", key=head.count)
 
 
 def _parquet_rows(path: Path, size: int) -> Iterator[Numbered]:

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fabir.data.tables import delimiter_of
 from fabir.errors import InputError
 
 MAX_LINE = 16 << 20  # characters of a line
@@ -46,7 +47,7 @@ def read_csv(path: Path, skip: Skip) -> Iterator[Record]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         lines = _lines(file)
         head = next(lines, "")
-        delimiter = max(",;\t", key=head.count)
+        delimiter = delimiter_of(head)
         names = next(csv.reader([head], delimiter=delimiter), [])
         rows = csv.reader(lines, delimiter=delimiter)
         line = 2
