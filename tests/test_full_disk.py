@@ -59,7 +59,9 @@ def test_predict_rows(tmp_path: Path, reader: Path, name: str) -> None:
     whole, output = tmp_path / f"whole-{name}", tmp_path / "out" / name
     command = "predict", rows, "--reader", reader, "--output"
     assert run(None, *command, whole)[0] == 0
-    refused(*run(4, *command, output))
+    code, error = run(4, *command, output)
+    refused(code, error)
+    assert "go on with --resume" in error
     assert not output.exists()
     resume = ["--resume"] if any(output.parent.iterdir()) else []
     assert run(None, *command, output, *resume)[0] == 0

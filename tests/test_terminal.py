@@ -68,6 +68,7 @@ def test_a_question_that_is_not_utf8_gives_valid_json(passage: Path) -> None:
         (("answer", ASK, "--passage", "{}"), ">/dev/full", b"No space left on device"),
         (("answer", ASK, "--passage", "{}", "--format", "json"), ">/dev/full", b"No space left"),
         (("readers",), ">/dev/full", b"No space left on device"),
+        (("--help",), ">&-", b"standard output is closed"),
     ],
 )
 def test_a_stream_that_cannot_be_used_is_one_line(

@@ -29,28 +29,30 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command. Exit code 0 is success, 2 a mistake of the user, 1 a bug in fabir."""
     prepare_streams()
     parser = _build_parser()
-    options, rest = parser.parse_known_args(arguments)
-    takes_overrides = options.command_name in ("train", "find-lr")  # of the configuration
-    if rest and not takes_overrides:
-        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    command = ""
     try:
-        with _brief_warnings(options.command_name):
+        options, rest = parser.parse_known_args(arguments)
+        command = f" {options.command_name}"
+        takes_overrides = options.command_name in ("train", "find-lr")  # of the configuration
+        if rest and not takes_overrides:
+            parser.error(f"unrecognised arguments: {' '.join(rest)}")
+        with _brief_warnings(command):
             options.run(options, rest)
         sys.stdout.flush()
     except InputError as error:
-        sys.exit(_report_error(options.command_name, str(error)))
+        sys.exit(_report_error(command, str(error)))
     except ModuleNotFoundError as error:
         if error.name not in _TRAINING:
             raise
-        extra = options.command_name if options.command_name in ("export", "augment") else "train"
+        extra = command.strip() if command in (" export", " augment") else "train"
         missing = f"this needs {error.name}, which is not installed: pip install 'fabir[{extra}]'"
-        sys.exit(_report_error(options.command_name, missing))
+        sys.exit(_report_error(command, missing))
     except BrokenPipeError:  # the program that reads our output has closed the pipe
         drop_output()
     except OSError as error:  # a full disk, a folder that vanished
         drop_output()
         place = f"{error.filename}: " if error.filename else ""
-        sys.exit(_report_error(options.command_name, f"{place}{error.strerror or error}"))
+        sys.exit(_report_error(command, f"{place}{error.strerror or error}"))
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -64,7 +66,7 @@ def _brief_warnings(command: str) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if issubclass(category, InputWarning):
-                print(f"fabir {command}: {message}", file=sys.stderr)
+                print(f"fabir{command}: {message}", file=sys.stderr)
             else:
                 usual(message, category, *place)
 
@@ -73,7 +75,7 @@ def _brief_warnings(command: str) -> Iterator[None]:
 
 
 def _report_error(command: str, message: str) -> int:
-    print(f"fabir {command}: {message}", file=sys.stderr)
+    print(f"fabir{command}: {message}", file=sys.stderr)
     return 2
 
 

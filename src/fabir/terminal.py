@@ -49,8 +49,11 @@ def prepare_streams() -> None:
 
 
 def drop_output() -> None:
-    """Let what is left to write to standard output disappear: its reader has gone, or the disk is
+    """Let what cannot be written to standard output disappear: its reader has gone, or the disk is
     full. Python would fail again at its end."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
     with suppress(OSError, ValueError):  # it is no real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

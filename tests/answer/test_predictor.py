@@ -16,7 +16,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.answer.batching import BatchedModel
+from fabir.answer.batching import BatchedModel, Window
+from fabir.answer.passages import PassageCache
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data.batches import Batch, SpanLogits
 from fabir.errors import InputError, InputWarning
@@ -297,6 +298,26 @@ def test_a_stream_that_is_left_stops_its_thread(predictor: Predictor) -> None:
     while threading.active_count() > threads and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() <= threads
+
+
+def test_what_is_not_begun_can_be_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    encoder = Encoder(small_reader())
+    encoder.batch_words = 1
+    passages = PassageCache(400, 300)
+    batched = BatchedModel(cast(Any, encoder), passages, 15)
+    chunk = [
+        Window(number, ["Who"], part)
+        for number in range(1000)
+        for part in passages.parts(f"{number} is a number.")
+    ]
+    started = batched.read(chunk, 1)
+    started.drop()
+    time.sleep(0.1)  # for the batches under way
+    read = len(encoder.read)
+    time.sleep(0.2)
+    assert len(encoder.read) == read < 1000
+    assert len(list(batched.read(chunk, 1).found)) == 1000
 
 
 BAD: list[tuple[Any, str]] = [

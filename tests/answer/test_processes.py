@@ -2,7 +2,10 @@
 
 import copy
 import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -55,6 +58,24 @@ def test_a_fork_answers_what_its_parent_answers(predictor: Predictor) -> None:
     assert in_a_fork(lambda: spans(predictor, PAIRS)) == expected
     assert in_a_fork(lambda: in_a_fork(lambda: spans(predictor, PAIRS))) == expected
     assert spans(predictor, PAIRS) == expected
+
+
+def test_a_program_ends_while_a_thread_of_its_reads() -> None:
+    """The thread may fail then, but it must not wait for ever."""
+    code = """
+import threading
+from fabir import Predictor
+predictor, read = Predictor.load(), threading.Event()
+def ask():
+    for _ in predictor.answer_all([("Who built it?", "The mill was built by Ada. " * 3000)] * 40):
+        pass
+thread = threading.Thread(target=ask)
+thread.start()
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    subprocess.run(
+        [sys.executable, "-c", code], timeout=LONGEST, capture_output=True, env=environment
+    )
 
 
 def test_a_fork_answers_while_others_ask_its_parent(predictor: Predictor) -> None:

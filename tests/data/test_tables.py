@@ -65,6 +65,13 @@ def test_the_first_line_says_what_separates_cells(tmp_path: Path, delimiter: str
     assert rows_of(path) == [{"question": "Who?", "context": "a, b; c\td", "id": "1"}]
 
 
+def test_what_stands_in_names_separates_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('question,"a; b; c; d"\n1,2\n')
+    (tmp_path / "t.tsv").write_text("who, when, where\tcontext\n1\t2\n")
+    assert rows_of(tmp_path / "t.csv") == [{"question": "1", "a; b; c; d": "2"}]
+    assert rows_of(tmp_path / "t.tsv") == [{"who, when, where": "1", "context": "2"}]
+
+
 def test_what_spreadsheets_write(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes('\ufeffa,b\r\n"1, ""x""\r\ny",2\r\n\r\n3\r\n'.encode())

@@ -54,7 +54,9 @@ def test_a_page_needs_nothing_beside_it(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("question", "passage"), [(" ", RAIN), (QUESTION, "\n")])
+@pytest.mark.parametrize(
+    ("question", "passage"), [(" ", RAIN), (QUESTION, "\n"), (QUESTION, "\u200b")]
+)
 def test_blank_texts_are_refused(question: str, passage: str) -> None:
     with pytest.raises(InputError, match="is empty"):
         explain(small_reader(), question, passage)

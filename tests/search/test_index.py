@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 from collection import KITES, PAGES, write_collection, write_pdf
 from fabir.errors import InputError
 from fabir.search import building
-from fabir.search.index import Index
+from fabir.search.index import Index, _passage
 from fabir.search.storage import open_generation
 
 WORDS = ["rain", "kite", "mill", "wind", "Straße", "été", "雨", "\n\n", ".", ""]
@@ -32,7 +32,7 @@ def collection(tmp_path: Path) -> Path:
 def state(index: Index) -> list[object]:
     """All that an index knows of its passages, and how it ranks them."""
     generation = open_generation(index.folder)
-    passages = [index._passage(number, 0.0) for number in range(len(index))]
+    passages = [_passage(generation, number, 0.0) for number in range(len(index))]
     stems = list(generation.bm25.vocab_dict)
     tokens = [stems[token] for token in generation.tokens]
     questions = "rain", "kite of Anna", "who built the mill in 1902?"
@@ -85,7 +85,7 @@ def test_places_are_exact_in_any_text(text: str, size: int) -> None:
         index = Index.build([folder], folder / "index", size=size)
         covered = [False] * len(text)
         for number in range(len(index)):
-            passage = index._passage(number, 0.0)
+            passage = _passage(open_generation(index.folder), number, 0.0)
             if passage.document == "a.txt":
                 assert text[passage.start : passage.end] == passage.text
                 assert passage.line == 1 + text.count("\n", 0, passage.start)

@@ -152,11 +152,21 @@ def test_idle_connections_shut_nobody_out_and_nothing_is_logged() -> None:
 
 
 @pytest.mark.slow
-def test_a_head_that_does_not_come_is_not_waited_for(service: Running) -> None:
+def test_a_head_or_body_that_does_not_come_is_not_waited_for(service: Running) -> None:
     host, port = service.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as half:
+    head = b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
+    with (
+        socket.create_connection((host, int(port)), timeout=60) as half,
+        socket.create_connection((host, int(port)), timeout=60) as bodiless,
+    ):
         half.sendall(b"GET /health HTTP/1.1\r\nHost:")
+        bodiless.sendall(head)
+        assert b" 404 " in bodiless.recv(10_000)
+        time.sleep(0.1)
+        bodiless.sendall(b"a")  # its answer has come, its body will not
         assert half.recv(10) == b""
+        while bodiless.recv(10_000):  # the rest of the answer, and then the end
+            pass
 
 
 @pytest.mark.slow

@@ -53,6 +53,10 @@ def test_a_unit_is_one_piece(unit: str) -> None:
         ("1990–1995 and 3-4", ["1990", "–", "1995", "and", "3", "-", "4"]),
         ("In 1990 200 came", ["In", "1990", "200", "came"]),
         ("1,2,3 or 10,20,30", [*"1,2,3", "or", "10", ",", "20", ",", "30"]),
+        ("routes 101 102 103 104", ["routes", "101", "102", "103", "104"]),
+        ("1 234 567 890", ["1", "234", "567", "890"]),
+        ("in 1990,1991", ["in", "1990", ",", "1991"]),
+        ("It is 45° outside", ["It", "is", "45°", "outside"]),
         ("20-year, a-7", ["20", "-", "year", ",", "a", "-", "7"]),
         ("it is 3.5. Then", ["it", "is", "3.5", ".", "Then"]),
         ("$20 million", ["$20", "million"]),
@@ -64,6 +68,19 @@ def test_a_unit_is_one_piece(unit: str) -> None:
 )
 def test_what_stands_side_by_side_is_not_one(text: str, found: list[str]) -> None:
     assert pieces(text) == found
+
+
+def test_the_time_is_linear_on_hostile_text() -> None:
+    for text in (
+        *(
+            "\u200d a" + "\ufe0f" * 100_000,
+            "\U0001f3fb" * 100_000,
+            "1,1" * 50_000,
+            "1 111" * 50_000,
+        ),
+        *("9" * 100_000, "1.1" * 50_000, "a\u200d" * 50_000, "$1" * 50_000, "1:11" * 50_000),
+    ):
+        assert place_words(text)[0]
 
 
 letters = st.text(alphabet="ab 12,.:/'-$%°\u200b\u00ad\u2009\u202f👍🏽🇩🇪\u200d\ufe0f") | st.text()

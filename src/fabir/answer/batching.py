@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby
 from typing import NamedTuple, TypeVar
@@ -48,6 +49,13 @@ class Plan(NamedTuple):
     cache: bool
 
 
+class Started(NamedTuple):
+    """A chunk that is being read: its results, and a function that drops what is not begun."""
+
+    found: Iterator[Found]
+    drop: Callable[[], None]
+
+
 class BatchedModel:
     """Runs a model on windows, several batches at a time. Threads may share it.
 
@@ -66,7 +74,7 @@ class BatchedModel:
         self._parallel = model.parallel
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with its process
 
-    def read(self, chunk: list[Window], top_k: int) -> Iterator[Found]:
+    def read(self, chunk: list[Window], top_k: int) -> Started:
         """Candidates and masses of each window, in the order of the chunk.
 
         The call starts several batches at a time, each in its own thread. That is faster than
@@ -76,10 +84,10 @@ class BatchedModel:
         batches = [[chunk[i] for i in chosen] for chosen in plan.batches]
         read = partial(self._read_batch, plan=plan, top_k=top_k)
         if min(self._parallel, len(batches)) > 1:
-            found = _map_in_turns(self._threads(), read, batches, self._parallel)
+            found, drop = _map_in_turns(self._threads(), read, batches, self._parallel)
         else:
-            found = map(read, batches)
-        return _in_order(plan.batches, found)
+            found, drop = map(read, batches), lambda: None
+        return Started(_in_order(plan.batches, found), drop)
 
     def work(self, windows: Iterable[Window]) -> int:
         """How much there is to read: the words of all windows, or of the question if it is longer
@@ -161,9 +169,10 @@ class BatchedModel:
 
 def _map_in_turns(
     pool: ThreadPoolExecutor, function: Callable[[T], R], items: Sequence[T], threads: int
-) -> Iterator[R]:
-    """The same as `pool.map`. But only `threads` items wait in the pool's queue, so that several
-    calls advance side by side."""
+) -> tuple[Iterator[R], Callable[[], None]]:
+    """The same as `pool.map`, and a function that drops the items which are not begun. Only
+    `threads` items are in the pool's queue at a time, so that several calls advance side by side.
+    """
     futures: list[Future[R]] = [Future() for _ in items]
     left = deque(zip(futures, items, strict=True))
 
@@ -176,20 +185,21 @@ def _map_in_turns(
             future.set_result(function(item))
         except BaseException as error:
             future.set_exception(error)
-        if left:
-            pool.submit(step)
+        submit()
 
-    for _ in range(min(threads, len(items))):
-        pool.submit(step)
-
-    def results() -> Iterator[R]:
+    def submit() -> None:
+        if not left:
+            return
         try:
-            for future in futures:
-                yield future.result()
-        finally:
-            left.clear()
+            pool.submit(step)
+        except RuntimeError as error:  # the program ends
+            while left:
+                with suppress(IndexError):
+                    left.popleft()[0].set_exception(error)
 
-    return results()
+    for _ in range(threads):
+        submit()
+    return (future.result() for future in futures), left.clear
 
 
 def _in_order(rows: list[list[int]], found: Iterable[list[Found]]) -> Iterator[Found]:

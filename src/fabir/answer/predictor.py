@@ -129,7 +129,8 @@ class Predictor:
         A list or tuple is read a few thousand windows at a time. Any other iterable is read ahead
         in a thread of its own, and while it waits, all pairs that have come are answered. At most
         64 pairs are taken before the first answer. Later as many may be ahead of their answers as
-        have been answered, at most 6,144.
+        have been answered, at most 6,144. Pass a list if the iterable must stay in its thread, as
+        a cursor of sqlite3 must. If you stop early, pairs that were taken ahead are lost.
 
         Questions about one passage share its encoding. Later calls share it too, as long as the
         passage cache has room. Chunks of more than 65,536 words are not cached.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from fabir.answer.batching import BatchedModel, Window
+from fabir.answer.batching import BatchedModel, Started, Window
 from fabir.answer.merging import Found, Reading, merge
 from fabir.runtime.settings import Confidence
 
@@ -131,16 +131,20 @@ class Stream(Generic[T]):
 
     def read(self, items: Iterable[T]) -> Generator[Reading | Exception]:
         """Yield the result of each item, or its error."""
-        started: deque[tuple[list[Window], int, Iterator[Found]]] = deque()
+        started: deque[tuple[list[Window], int, Started]] = deque()
         with Source(items) as source:
-            for chunk, upto in self._chunks(source):
-                started.append((chunk, upto, self._batched.read(chunk, self._top_k)))
-                # While other threads run the model on a chunk, this one makes the next chunk.
-                while len(started) > 1 or (started and source.waits()):
+            try:
+                for chunk, upto in self._chunks(source):
+                    started.append((chunk, upto, self._batched.read(chunk, self._top_k)))
+                    # While other threads run the model on a chunk, this one makes the next chunk.
+                    while len(started) > 1 or (started and source.waits()):
+                        yield from self._results(source, *started.popleft())
+                while started:
                     yield from self._results(source, *started.popleft())
-            for each in started:
-                yield from self._results(source, *each)
-            source.raise_error()
+                source.raise_error()
+            finally:
+                for *_, each in started:
+                    each.drop()
 
     def _chunks(self, source: Source[T]) -> Iterator[tuple[list[Window], int]]:
         """Windows, and the number of items that they and the chunks before them complete."""
@@ -164,10 +168,13 @@ class Stream(Generic[T]):
         yield chunk, number
 
     def _results(
-        self, source: Source[T], chunk: list[Window], upto: int, found: Iterator[Found]
+        self, source: Source[T], chunk: list[Window], upto: int, started: Started
     ) -> Iterator[Reading | Exception]:
-        for window, result in zip(chunk, found, strict=True):
-            self._asked[window.pair - self._first].found.append(result)
+        try:
+            for window, result in zip(chunk, started.found, strict=True):
+                self._asked[window.pair - self._first].found.append(result)
+        finally:
+            started.drop()
         while self._first < upto:
             done = self._asked.popleft()
             self._first += 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ class Journal:
         self._record(self.done)
 
     def close(self) -> None:
-        self._lines.close()
-        self._records.close()
+        for file in (self._lines, self._records):
+            with suppress(OSError):  # it was said when it was written
+                file.close()
 
     def remove(self) -> None:
         """Remove the journal, then the partial file, which is invalid without a journal."""

@@ -7,6 +7,7 @@ import gzip
 import json
 import sys
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby
@@ -208,6 +209,7 @@ class _Parser:
     on_bad_answer: OnBadAnswer
     place: list[str] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    numbers: dict[str, "count[int]"] = field(default_factory=lambda: defaultdict(lambda: count(2)))
     bad: list[str] = field(default_factory=list)
     version_2: bool = False  # whether a question is said to have an answer, or not to have one
     disagreements: int = 0
@@ -257,8 +259,10 @@ class _Parser:
                 self.bad.append(f"{id}: {told}; question removed")
                 return None
             if self.on_bad_answer != "repair":
-                raise self.malformed(f'field "id": {told}; --on-bad-answer skip or repair goes on')
-            id = next(new for n in count(2) if (new := f"{id}-{n}") not in self.ids)
+                hint = "; --on-bad-answer skip or repair goes on"
+                shown = hint if self.on_bad_answer == "error" else ""
+                raise self.malformed(f'field "id": {told}{shown}')
+            id = next(new for n in self.numbers[id] if (new := f"{id}-{n}") not in self.ids)
             self.bad.append(f"{told}: it is {id} now")
         self.ids.add(id)
         text = self.text(record, "question")

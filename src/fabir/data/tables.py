@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -175,7 +176,8 @@ def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
     with _text(path, size, "") as (lines, share):
         lines = iter(lines)
         head = next(lines, "").removeprefix("\ufeff")
-        rows = csv.reader(chain([head], lines), delimiter=delimiter_of(head))
+        delimiter = "\t" if table_kind(path) == ".tsv" else delimiter_of(head)
+        rows = csv.reader(chain([head], lines), delimiter=delimiter)
         header = next(rows, None)
         if not header:
             raise InputError(f"{path}: its first line has no names of columns")
@@ -189,7 +191,7 @@ def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
 
 def delimiter_of(head: str) -> str:
     """What separates the names of columns in the first line of a table: comma, semicolon or tab."""
-    return max(",;\t", key=head.count)
+    return max(",;\t", key=re.sub(r'"[^"]*"', "", head).count)
 
 
 def _parquet_rows(path: Path, size: int) -> Iterator[Numbered]:

@@ -20,7 +20,7 @@ from fabir.errors import InputError
 from fabir.explain.maps import Map, Side, attention_maps, recorded
 from fabir.files import replacing
 from fabir.runtime.torch_model import TorchModel
-from fabir.text.tokens import tokenise
+from fabir.text.units import visible_tokens
 from fabir.text.vocabulary import WordTable
 
 _NO_ANSWER = "(no answer)"
@@ -66,12 +66,13 @@ def explain(
     Raises:
         InputError: a blank question or passage, or `threshold` is not from 0 to 1.
     """
-    tokens, asked = tokenise(passage), tokenise(question).words
+    predictor = Predictor(model, threshold=threshold)
+    tokens = visible_tokens(passage)
+    asked = visible_tokens(question).words[: predictor.max_question]
     if not asked:
         raise InputError("the question is empty: ask something")
     if not tokens.words:
         raise InputError("the passage is empty: there is nothing to answer from")
-    predictor = Predictor(model, threshold=threshold)
     reading = next(predictor.read_all([(question, passage)], top_k))
     best = reading.answers[0]
     begin, end = max(

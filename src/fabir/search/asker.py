@@ -93,7 +93,7 @@ class Asker:
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages = self.search(question)
-        pairs = ((question, passage.text) for passage in passages)
+        pairs = [(question, passage.text) for passage in passages]
         return self.choose(passages, self.predictor.read_all(pairs, top_k), top_k)
 
     def search(self, question: str) -> list[Passage]:

@@ -9,7 +9,7 @@ from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.documents import printable
 from fabir.search.ranking import Ranker
-from fabir.search.storage import open_generation, pointer_state
+from fabir.search.storage import Generation, open_generation, pointer_state
 from fabir.search.terms import can_stem
 
 SIZE = 1000  # characters of a passage
@@ -112,48 +112,49 @@ class Index:
         Raises:
             InputError: as for `open`; the index stays open as it was.
         """
-        state = pointer_state(self.folder)
+        self._state = pointer_state(self.folder)
         generation = open_generation(self.folder)
-        self._generation, self._ranker, self._state = generation, Ranker(generation), state
+        self._opened = generation, Ranker(generation)  # at once: other threads may be searching
 
     def is_current(self) -> bool:
-        """Whether the index on disk is the one that is open, and not an updated one."""
+        """Whether the index on disk has not changed since it was opened, or tried to be."""
         return pointer_state(self.folder) in (None, self._state)
 
     def __len__(self) -> int:
         """Number of passages."""
-        return len(self._generation.passages)
+        return len(self._opened[0].passages)
 
     @property
     def documents(self) -> int:
         """Number of documents."""
-        return len(self._generation.documents)
+        return len(self._opened[0].documents)
 
     def search(self, question: str, k: int = 10) -> list[Passage]:
         """At most `k` passages that share a content word with the question, best first."""
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}")
-        ranking = self._ranker.rank(question, k)
+        generation, ranker = self._opened
+        ranking = ranker.rank(question, k)
         pairs = zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True)
-        return [self._passage(number, score) for number, score in pairs]
+        return [_passage(generation, number, score) for number, score in pairs]
 
-    def _passage(self, number: int, score: float) -> Passage:
-        of = self._generation
-        row: Any = of.passages[number]
-        document: Any = of.documents[row["document"]]
-        name = printable(of.manifest["names"][document["file"]])
-        part = of.text(document["part"], document["title"])
-        return Passage(
-            text=of.text(row["first"], row["last"]),
-            score=score,
-            document=f"{name}#{printable(part)}" if part else name,
-            title=of.text(document["title"], document["text"]),
-            page=int(row["page"]) if row["page"] > 0 else None,
-            line=int(row["line"]) if row["line"] > 0 else None,
-            start=int(row["start"]),
-            end=int(row["end"]),
-            lines_run_on=bool(document["lines_run_on"]),
-        )
+
+def _passage(of: Generation, number: int, score: float) -> Passage:
+    row: Any = of.passages[number]
+    document: Any = of.documents[row["document"]]
+    name = printable(of.manifest["names"][document["file"]])
+    part = of.text(document["part"], document["title"])
+    return Passage(
+        text=of.text(row["first"], row["last"]),
+        score=score,
+        document=f"{name}#{printable(part)}" if part else name,
+        title=of.text(document["title"], document["text"]),
+        page=int(row["page"]) if row["page"] > 0 else None,
+        line=int(row["line"]) if row["line"] > 0 else None,
+        start=int(row["start"]),
+        end=int(row["end"]),
+        lines_run_on=bool(document["lines_run_on"]),
+    )
 
 
 def _reject(reason: str) -> None:

@@ -21,6 +21,7 @@ BATCH_WORDS = 5_000
 # requests one is read at a time, beside these.
 CONCURRENT_BATCHES = 2
 MAX_WAITING = 300_000  # words in a lane, about a second of work; further requests are rejected
+_LONG_TEXT = 10_000  # characters that take a thousandth of a second or two to tokenise
 _MIN_WORDS = 60  # lower limit of the words that a question and passage count as
 
 
@@ -75,6 +76,7 @@ class Batcher:
         self._on_batch = on_batch
         self._short, self._long = _Lane(CONCURRENT_BATCHES), _Lane(1)
         self._threads = ThreadPoolExecutor(CONCURRENT_BATCHES + 1, "fabir-reader")
+        self._counting = ThreadPoolExecutor(1, "fabir-counter")
 
     @property
     def waiting(self) -> int:
@@ -84,6 +86,7 @@ class Batcher:
     def close(self) -> None:
         """Stop the threads."""
         self._threads.shutdown()
+        self._counting.shutdown()
 
     async def read(self, pairs: list[tuple[str, str]], top_k: int) -> list[Reading]:
         """Read pairs of question and passage, as `Predictor.read_all` does.
@@ -92,7 +95,14 @@ class Batcher:
             InputError: see `Predictor.read_all`.
             BusyError: too much work is waiting.
         """
-        work = max(_MIN_WORDS * len(pairs), self.predictor.work(pairs))
+        # Texts are tokenised here, and the reading finds them in the cache. Long ones must not hold
+        # up the event loop.
+        if sum(len(passage) for _, passage in pairs) > _LONG_TEXT:
+            loop = asyncio.get_running_loop()
+            work = await loop.run_in_executor(self._counting, self.predictor.work, pairs)
+        else:
+            work = self.predictor.work(pairs)
+        work = max(_MIN_WORDS * len(pairs), work)
         lane = self._long if work > BATCH_WORDS else self._short
         if lane.waiting and lane.waiting + work > self._max_waiting:
             raise BusyError("too many questions are waiting: try again in a moment")

@@ -14,7 +14,7 @@ _TOO_LARGE = b"the headers are larger than 65,536 bytes or more than 100"
 
 
 class Connection(HttpToolsProtocol):
-    """One connection. It is idle while it has no request, or only a part of its head."""
+    """One connection. It is idle while no request waits for its response."""
 
     _head = 0  # bytes of the request's head so far
     _in_body = False
@@ -49,16 +49,25 @@ class Connection(HttpToolsProtocol):
         self._head, self._in_body = 0, True
         super().on_headers_complete()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # what comes after a body in pieces is not used
+            super().on_header(name, value)
+
     def on_message_complete(self) -> None:
         self._in_body = False
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_body:  # its end may never come
+            self._wait_for_head()
 
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
             super().send_400_response(msg)
 
     def _idle(self) -> bool:
-        return not self._in_body and (self.cycle is None or self.cycle.response_complete)
+        return self.cycle is None or self.cycle.response_complete
 
     def _make_room(self) -> None:
         """Close the connection that has been idle for longest, if any."""
@@ -69,6 +78,7 @@ class Connection(HttpToolsProtocol):
             longest.transport.abort()
 
     def _wait_for_head(self) -> None:
+        self._stop_waiting()
         self._since = self.loop.time()
         self._timer = self.loop.call_later(HEAD_TIMEOUT, self._give_up)
 

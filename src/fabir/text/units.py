@@ -22,15 +22,15 @@ _NUMBER = "|".join(
         r"\d{1,3}(?:\.\d{3})+,\d+",  # 1.234.567,89
         r"\d{1,3}(?:['’]\d{3})+(?:[.,]\d+)?",  # 1'234'567
         r"\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?",  # 1 234 567 with narrow spaces
-        r"\d{1,3}(?: \d{3}){2,}(?:[.,]\d+)?",  # and with others, if there are two
+        r"\d{1,2}(?: \d{3}){2}(?! ?\d)(?:[.,]\d+)?",  # and with others, but no list of numbers
         r"\d+(?:\.\d+)+",  # 3.5, versions, dates such as 31.12.1999
-        r"\d+(?:,\d+)?",  # 3,5
+        r"\d+(?:,\d{1,2})?",  # 3,5
     ]
 )
 _NUMBER = rf"(?:{_NUMBER})(?![.,]?\d)"
 _UNITS = (
     r"km²|km|cm|mm|m²|m³|m|kg|mg|g|ml|l|L|mph|kWh|kW|MWh|MW|GWh|GW|W|V|kHz|MHz|GHz|Hz|KB|MB|GB|TB|"
-    r"°C|°F|°|ft|in|st|nd|rd|th|s|h|am|pm|k|K|M|bn|tn|x"
+    r"°C|°F|ft|in|st|nd|rd|th|s|h|am|pm|k|K|M|bn|tn|x"
 )
 _UNIT = re.compile(
     "|".join(
@@ -40,7 +40,7 @@ _UNIT = re.compile(
             r"(?<![\w/])\d{1,4}/\d{1,4}(?:/\d{2,4})?\b",  # 3/4, 11/25/2026
             rf"[$€£¥₹](?:{_NUMBER})(?:(?:[kKmMbBtT]|bn|tn|mn)\b)?",  # $1.5m
             r"(?:(?<![\w)\]%.,–—-])[-−+±]|(?<![\w.,'’–-]))"  # a sign, but no dash of a range
-            rf"(?:{_NUMBER})(?:[%‰]|(?:{_UNITS})\b)?",
+            rf"(?:{_NUMBER})(?:(?:{_UNITS})\b|[%‰°])?",
         ]
     )
 )
@@ -53,7 +53,7 @@ _EMOJI = re.compile(
             r"[\U0001f1e6-\U0001f1ff]{2}",  # a flag
             r"\U0001f3f4[\U000e0020-\U000e007f]+",  # Scotland's
             r"[0-9#*]\ufe0f?\u20e3",  # a key
-            r"\S[\ufe0f\U0001f3fb-\U0001f3ff]*(?:\u200d[^\w\s][\ufe0f\U0001f3fb-\U0001f3ff]*)+",
+            r"\S[\ufe0f\U0001f3fb-\U0001f3ff]{0,2}(?:\u200d[^\w\s][\ufe0f\U0001f3fb-\U0001f3ff]{0,2})+",
             r"\S\ufe0f?[\U0001f3fb-\U0001f3ff]\ufe0f?",  # with the colour of its skin
         ]
     )

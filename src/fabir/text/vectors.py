@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -232,7 +233,8 @@ def _header(line: bytes) -> tuple[int | None, int]:
 
 def _dimension(name: str, number: int, lines: list[bytes], promised: int) -> int:
     """How many numbers most of the first lines have; it must be as `promised`, if that is not 0."""
-    counts = Counter(len(fields) - 1 for line in lines[:_FIRST] if (fields := line.split()))
+    some = islice(filter(None, map(bytes.split, lines)), _FIRST)
+    counts = Counter(len(fields) - 1 for fields in some)
     dim = counts.most_common(1)[0][0]
     if promised and dim != promised:
         raise InputError(

@@ -18,7 +18,7 @@ def dev_scores(model: TorchModel, dev: Dataset, accelerator: Accelerator) -> dic
     questions = list(dev.questions)
     rank, world = accelerator.process_index, accelerator.num_processes
     share = questions[len(questions) * rank // world : len(questions) * (rank + 1) // world]
-    pairs = ((question.text, passage.text) for passage, question in share)
+    pairs = [(question.text, passage.text) for passage, question in share]
     readings = Predictor(model).read_all(pairs)
     found = {q.id: reading for (_, q), reading in zip(share, readings, strict=True)}
     if world > 1:
