@@ -181,3 +181,15 @@ def test_one_process_writes_a_file_or_folder(
 def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write"), locked(tmp_path):
         pass
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    left = [tmp_path / ".a.txt.x1.partial", tmp_path / "folder" / ".words.y2.partial"]
+    others = [tmp_path / ".b.txt.x1.partial", tmp_path / "folder" / "words.partial"]
+    for path in (*left, *others):
+        path.write_text("")
+    with writing(tmp_path / "a.txt"), writing(tmp_path / "folder"):
+        pass
+    assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in others)

@@ -1,6 +1,7 @@
 """Reading plain or gzipped text, atomic writing of files, and file locks."""
 
 import errno
+import glob
 import gzip
 import json
 import os
@@ -122,7 +123,8 @@ def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Hold a lock while a file or folder is being written, from beginning to end.
+    """Hold a lock while a file or folder is being written, from beginning to end. What killed
+    processes have left of it is removed first.
 
     Raises:
         InputError: another process is writing it, or its folder cannot be written.
@@ -131,13 +133,17 @@ def writing(path: str | Path) -> Iterator[None]:
     with locked(path.with_name(f".{path.name}.lock")) as ours:
         if not ours:
             raise InputError(f"another process is writing {path}: wait for it, or name another")
+        remove_partial(path)
         yield
 
 
-def remove_partial(folder: str | Path) -> None:
-    """Remove the temporary files of killed processes. No process may be writing into `folder`."""
-    for path in Path(folder).glob(f".*{_PARTIAL}"):
-        path.unlink(missing_ok=True)
+def remove_partial(path: str | Path) -> None:
+    """Remove what killed processes left of a file, or of files in a folder. No process may be
+    writing it."""
+    path = Path(path)
+    folder, name = (path, "") if path.is_dir() else (path.parent, f"{path.name}.")
+    for left in folder.glob(f".{glob.escape(name)}*{_PARTIAL}"):
+        left.unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -76,6 +76,19 @@ def test_a_run_is_not_resumed_with_another_threshold(source: Path, reader: Path)
         answer_rows(source, output, reader, threshold=25, resume=True)
 
 
+@pytest.mark.parametrize("line", ["null", "[]", '{"chunks": 1}', "\udcff"])
+def test_a_damaged_journal_is_named(source: Path, reader: Path, line: str) -> None:
+    output, journal = (source.with_name(name) for name in ("a.jsonl", "a.jsonl.journal"))
+    with source.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader)
+    with journal.open("a", errors="surrogateescape") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(InputError, match=r"a\.jsonl\.journal is damaged: remove it"):
+        answer_rows(source, output, reader, resume=True)
+
+
 def test_questions_are_not_written_over(source: Path, reader: Path) -> None:
     before = source.read_bytes()
     with pytest.raises(InputError, match="what the questions are read from"):

@@ -155,6 +155,16 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
         ('{"question": "Who?", "passage": "a", "top_k": 0}', 422, "greater than or equal to 1"),
         ('{"question": "Who?", "passage": "a", "top_k": 21}', 422, "less than or equal to 20"),
         ('{"question": "Who?", "passage": "a", "top_k": NaN}', 422, "top_k"),
+        (
+            '{"question": "Who?", "passage": "a", "top_k": true}',
+            422,
+            "top_k: Input should be a valid",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "top_k": "3"}',
+            422,
+            "top_k: Input should be a valid",
+        ),
         ('{"question": "Who?", "passage": "a", "threshold": 1.5}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "threshold": -1}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "threshold": NaN}', 422, "threshold: Input"),
@@ -194,6 +204,19 @@ def test_a_body_that_does_not_come_is_not_waited_for(
         assert refused.value.status_code == 408
 
     asyncio.run(run())
+
+
+def test_a_request_that_the_end_of_the_service_breaks_off_is_told(predictor: Predictor) -> None:
+    async def call(client: httpx.AsyncClient) -> httpx.Response:
+        return await client.post("/answer", json=ASKED)
+
+    class Cancelled(Predictor):
+        def work(self, pairs: Any) -> int:
+            raise asyncio.CancelledError
+
+    found = talk(Cancelled(predictor.model), call)
+    assert found.status_code == 503
+    assert "the service stops" in found.json()["detail"]
 
 
 def test_a_form_of_another_site_is_not_answered(predictor: Predictor) -> None:

@@ -68,8 +68,15 @@ class Journal:
                 f"{self.partial} is an unfinished run: add --resume to go on, or remove "
                 f"{self._journal}"
             )
-        first, *records = map(json.loads, whole)
-        changed = [name for name in settings if first.get(name) != settings[name]]
+        try:
+            first, *records = map(json.loads, whole)
+            changed = [name for name in settings if first.get(name) != settings[name]]
+            if not all(record.keys() == self.done.keys() for record in records):
+                raise ValueError
+        except (ValueError, AttributeError) as error:
+            raise InputError(
+                f"{self._journal} is damaged: remove it and {self.partial}, and start again"
+            ) from error
         if changed:
             raise InputError(
                 f"{self.partial} was made with another {changed[0]}: resume with the same one, or "

@@ -27,6 +27,7 @@ _BODY_TIMEOUT = 60  # seconds to wait for all of it
 _UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
+_STOPPING = JSONResponse({"detail": "the service stops: ask again in a moment"}, 503)
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -56,13 +57,13 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, started = 500, time.perf_counter()
+        status, started, started_to_answer = 500, time.perf_counter(), False
         path = scope["path"] if scope["path"] in self.paths else "other"
 
         async def send_and_record(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started_to_answer
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started_to_answer = message["status"], True
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
@@ -70,6 +71,9 @@ class Guard:
         try:
             with self.metrics.in_progress.labels(path).track_inprogress():
                 await app(scope, _limited(receive), send_and_record)
+        except asyncio.CancelledError:  # the service stops, and has waited long enough
+            if not started_to_answer:
+                await _STOPPING(scope, receive, send_and_record)
         finally:
             self.metrics.requests.labels(path, status).inc()
             self.metrics.seconds.labels(path).observe(time.perf_counter() - started)

@@ -19,7 +19,7 @@ def _not_blank(text: str) -> str:
 
 Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_not_blank)]
 Passage = Annotated[str, Field(max_length=MAX_PASSAGE), AfterValidator(_not_blank)]
-TopK = Annotated[int, Field(ge=1, le=MAX_ANSWERS, description="answers wanted")]
+TopK = Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWERS, description="answers wanted")]
 
 Threshold = Annotated[
     float | None,
