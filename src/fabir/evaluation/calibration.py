@@ -21,7 +21,7 @@ from fabir.progress import track
 from fabir.runtime.settings import Confidence
 
 RIGHT = 0.5  # the least F1 of an answer that counts as right
-UNANSWERABLE = 0.2  # share of questions without an answer for which `score` is fitted
+UNANSWERABLE = 0.02  # share of questions without an answer for which `score` is fitted
 LONG = 2000  # questions asked of whole articles, at most
 BINS = 15
 _RIDGE = 1e-3
@@ -98,7 +98,8 @@ def expected_calibration_error(said: np.ndarray, was: np.ndarray, bins: int = BI
 def _ask(
     predictor: Predictor, data: Dataset, articles: Sequence[Sequence[Passage]]
 ) -> tuple[Asked, dict[str, Reading]]:
-    """Ask each question of its passage, and some of whole articles, their own and the next."""
+    """Ask each question of its passage, and some of whole articles: of their own, and those with an
+    answer of the next too."""
     readings = dict(read_dataset(predictor, data))
     rows = []
     pairs: list[tuple[str, str]] = []
@@ -115,9 +116,12 @@ def _ask(
                 reading = readings[question.id]
                 rows.append(_row(reading, question if question.answers else None, False, place))
                 number += 1
-                if question.answers and number % step == 0:
-                    pairs += [(question.text, own), (question.text, other)]
-                    known += [(question, place), (None, place)]
+                if number % step == 0:
+                    pairs.append((question.text, own))
+                    known.append((question if question.answers else None, place))
+                if number % step == 0 and question.answers:
+                    pairs.append((question.text, other))
+                    known.append((None, place))
     found = track(predictor.read_all(pairs), "asking whole articles", len(pairs))
     rows += [
         _row(reading, question, True, place)
