@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,10 @@ def test_a_checkpoint_that_fails_leaves_the_one_before(
     save_checkpoint(tmp_path, PROGRESS, {"network": {"w": torch.ones(2)}})
 
     def fail(*arguments: object) -> None:
-        raise OSError("no space left on device")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("fabir.runtime.tensors.save_file", fail)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(InputError, match="No space left on device"):
         save_checkpoint(tmp_path, Progress(step=8), {"network": {"w": torch.zeros(2)}})
     assert load_checkpoint(tmp_path)[0] == PROGRESS
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
