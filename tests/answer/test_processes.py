@@ -65,7 +65,7 @@ def test_a_program_ends_while_a_thread_of_its_reads() -> None:
     code = """
 import threading
 from fabir import Predictor
-predictor, read = Predictor.load(), threading.Event()
+predictor = Predictor.load()
 def ask():
     for _ in predictor.answer_all([("Who built it?", "The mill was built by Ada. " * 3000)] * 40):
         pass
