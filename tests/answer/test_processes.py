@@ -63,7 +63,7 @@ def test_a_fork_answers_what_its_parent_answers(predictor: Predictor) -> None:
 def test_a_program_ends_while_a_thread_of_its_reads() -> None:
     """The thread may fail then, but it must not wait for ever."""
     code = """
-import threading
+import threading, time
 from fabir import Predictor
 predictor = Predictor.load()
 def ask():
@@ -71,6 +71,7 @@ def ask():
         pass
 thread = threading.Thread(target=ask)
 thread.start()
+time.sleep(0.7)  # by now it reads, for some seconds
 """
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     subprocess.run(
