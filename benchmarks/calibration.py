@@ -18,9 +18,10 @@ These are the shortest questions of their passages, because people ask their own
 All kinds of one collection have equal weight; so have the whole and the small ones. A question that
 finds no passage has no answer to judge and counts for nothing.
 
-`lead` maximises F1 on the answered questions. `bias`, `search` and `reader` are a logistic
-regression; its target is whether the best answer is correct. `least` is the median probability on
-the lacking and renamed questions. Use the training set, so that the dev set remains unseen.
+`lead` and `answerable` maximise F1 on the answered questions. `bias`, `search` and `reader` are a
+logistic regression; its target is whether the best answer is correct. `least` is the median
+probability on the lacking and renamed questions. Use the training set, so that the dev set remains
+unseen.
 """
 
 import argparse
@@ -58,6 +59,7 @@ WHOLE = "whole: answered", "whole: lacking"
 SMALL = "small: answered", "small: lacking", "small: renamed"
 ANSWERED = WHOLE[0], SMALL[0]
 LEADS = np.arange(0, 1.55, 0.1)
+ANSWERABLE = 0.0, 0.5, 1.0
 
 
 class Candidate(NamedTuple):
@@ -66,12 +68,14 @@ class Candidate(NamedTuple):
     highest: the best passage's search score
     lead: the search score of the answer's passage, minus `highest`
     certainty: the logarithm of the answer's score
+    answerable: the logarithm of the probability that its passage has an answer
     right, f1: exact match and F1
     """
 
     highest: float
     lead: float
     certainty: float
+    answerable: float
     right: float
     f1: float
 
@@ -209,44 +213,47 @@ def ask(kind: str, index: Index, predictor: Predictor, question: Question) -> As
 
 
 def fit(asked: list[Asked]) -> Calibration:
-    scores = [np.mean([quality(asked, kind, lead) for kind in ANSWERED]) for lead in LEADS]
-    lead = float(LEADS[int(np.argmax(scores))])
-    chosen = [best(each.found, lead) for each in asked]
-    inputs = np.array([[1.0, each.highest, value(each, lead)] for each in chosen])
+    tried = [Calibration(lead=lead, answerable=each) for lead in LEADS for each in ANSWERABLE]
+    scores = [np.mean([quality(asked, kind, each) for kind in ANSWERED]) for each in tried]
+    weights = tried[int(np.argmax(scores))]
+    chosen = [best(each.found, weights) for each in asked]
+    inputs = np.array([[1.0, each.highest, value(each, weights)] for each in chosen])
     counts = {kind: sum(each.kind == kind for each in asked) for kind in WHOLE + SMALL}
     shares = np.array(
         [1 / counts[kind] / len(WHOLE if kind in WHOLE else SMALL) for kind, _ in asked]
     )
     right = np.array([each.right for each in chosen])
-    weights = logistic_regression(inputs, right, shares * len(asked) / shares.sum())
-    likely = 1 / (1 + np.exp(-inputs @ weights))
+    found = logistic_regression(inputs, right, shares * len(asked) / shares.sum())
+    likely = 1 / (1 + np.exp(-inputs @ found))
     absent = np.array([kind not in ANSWERED for kind, _ in asked])
     least = weighted_median(likely[absent], shares[absent])
-    return Calibration(*(round(float(x), 3) for x in (*weights, lead, least)))
+    numbers = *found, weights.lead, least, weights.answerable
+    return Calibration(*(round(float(x), 3) for x in numbers))
 
 
 def render(asked: list[Asked], calibration: Calibration) -> str:
     """How each kind of question fares: F1, and what the scores say beside what is right."""
     lines = [f"{'kind':17}{'questions':>10}{'F1':>7}{'right':>7}{'score':>7}{'withheld':>10}"]
     for kind in WHOLE + SMALL:
-        chosen = [best(each.found, calibration.lead) for each in asked if each.kind == kind]
-        likely = np.array(
-            [
-                calibration.likely(each.highest + each.lead, each.highest, math.exp(each.certainty))
-                for each in chosen
-            ]
-        )
+        chosen = [best(each.found, calibration) for each in asked if each.kind == kind]
+        likely = np.array([likelihood(each, calibration) for each in chosen])
         right = np.mean([each.right for each in chosen])
         lines.append(
-            f"{kind:17}{len(chosen):10}{quality(asked, kind, calibration.lead):7.3f}{right:7.3f}"
+            f"{kind:17}{len(chosen):10}{quality(asked, kind, calibration):7.3f}{right:7.3f}"
             f"{likely.mean():7.3f}{(likely < calibration.least).mean():10.3f}"
         )
     return "\n".join(lines)
 
 
-def quality(asked: list[Asked], kind: str, lead: float) -> float:
+def likelihood(candidate: Candidate, calibration: Calibration) -> float:
+    score, answerable = math.exp(candidate.certainty), math.exp(candidate.answerable)
+    highest = candidate.highest
+    return calibration.likely(highest + candidate.lead, highest, score, 1 - answerable)
+
+
+def quality(asked: list[Asked], kind: str, weights: Calibration) -> float:
     """Mean F1 of the best answers to the questions of a kind."""
-    return float(np.mean([best(each.found, lead).f1 for each in asked if each.kind == kind]))
+    return float(np.mean([best(each.found, weights).f1 for each in asked if each.kind == kind]))
 
 
 def candidates(
@@ -260,6 +267,7 @@ def candidates(
             highest,
             passage.score - highest,
             math.log(max(answer.score, 1e-30)),
+            math.log(max(1 - reading.no_answer, 1e-30)),
             exact_match(answer.text, answers),
             f1(answer.text, answers),
         )
@@ -273,12 +281,13 @@ def highest_score(passages: Iterable[Any]) -> float:
     return max((passage.score for passage in passages), default=0.0)
 
 
-def value(candidate: Candidate, lead: float) -> float:
-    return candidate.certainty + lead * candidate.lead
+def value(candidate: Candidate, weights: Calibration) -> float:
+    read = candidate.certainty + weights.answerable * candidate.answerable
+    return read + weights.lead * candidate.lead
 
 
-def best(found: list[Candidate], lead: float) -> Candidate:
-    return max(found, key=lambda each: value(each, lead))
+def best(found: list[Candidate], weights: Calibration) -> Candidate:
+    return max(found, key=lambda each: value(each, weights))
 
 
 def weighted_median(values: np.ndarray, shares: np.ndarray) -> float:

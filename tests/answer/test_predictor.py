@@ -503,6 +503,12 @@ def test_with_a_threshold_answers_of_a_lower_score_are_withheld(predictor: Predi
         assert predictor.given(reading, threshold) == reading.answers[:count]
 
 
+def test_with_a_threshold_a_passage_must_be_likely_to_have_an_answer(predictor: Predictor) -> None:
+    reading = Reading([Answer("rain", 0, 4, 0.9)], 0.25)
+    assert predictor.given(reading, 0.75) == reading.answers
+    assert predictor.given(reading, 0.76) == []
+
+
 def test_with_a_threshold_the_models_own_rule_does_not_apply() -> None:
     model = small_reader(no_answer=True)
     model.no_answer_threshold = 0.0

@@ -181,8 +181,8 @@ def test_a_folder_without_checksums_is_read_with_a_word(
 
 def test_a_calibration_is_kept_with_the_model(folder: Path, tmp_path: Path) -> None:
     assert TorchModel.load(folder).calibration == NEUTRAL
-    fitted = Calibration(-1.0, 0.5, 2.0, 0.75, 0.1)
-    sure = Confidence((0.0, 1.0, 2.0, 3.0, 4.0), (-4.0, 3.5, 2.0, 1.0, 0.0))
+    fitted = Calibration(-1.0, 0.5, 2.0, 0.75, 0.1, 0.5)
+    sure = Confidence(tuple(map(float, range(8))), tuple(map(float, range(-8, 0))))
     change_settings(folder, calibration=fitted, confidence=sure)
     model = TorchModel.load(folder)
     assert (model.calibration, model.confidence) == (fitted, sure)

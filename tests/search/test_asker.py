@@ -133,13 +133,31 @@ def test_an_answer_is_given_once_and_none_that_the_reader_refuses() -> None:
     assert merge([]) == []
 
 
-@pytest.mark.parametrize("calibration", [NEUTRAL, BUNDLED, Calibration(1e6, 1e6, 1e6, 1e6)])
+@pytest.mark.parametrize(
+    "calibration", [NEUTRAL, BUNDLED, Calibration(1e6, 1e6, 1e6, 1e6, 0.0, 1e6)]
+)
 def test_the_likelihood_of_an_answer_grows_with_all_that_speaks_for_it(
     calibration: Calibration,
 ) -> None:
     likely = calibration.likely
-    assert likely(9.0, 9.0, 0.9) >= likely(9.0, 9.0, 0.1) >= likely(8.0, 9.0, 0.1)
-    assert all(0 <= likely(own, 9.0, p) <= 1 for own in (-1e9, 9.0) for p in (0.0, 1.0))
+    assert likely(9.0, 9.0, 0.9, 0.2) >= likely(9.0, 9.0, 0.1, 0.2) >= likely(8.0, 9.0, 0.1, 0.2)
+    assert likely(9.0, 9.0, 0.9, 0.2) >= likely(9.0, 9.0, 0.9, 0.8)
+    assert all(
+        0 <= likely(own, 9.0, p, none) <= 1
+        for own in (-1e9, 9.0)
+        for p in (0.0, 1.0)
+        for none in (0.0, 1.0)
+    )
+
+
+def test_a_passage_that_may_have_no_answer_counts_less_where_the_calibration_says_so() -> None:
+    one, two = passage("rain", 9.0), passage("snow", 9.0)
+    rain, snow = Answer("rain", 0, 4, 0.6), Answer("snow", 0, 4, 0.5)
+    found = [(one, Reading([rain], 0.5)), (two, Reading([snow], 0.1))]
+    assert [answer.text for _, _, answer in merge(found)] == ["rain", "snow"]
+    ranked = merge(found, calibration=Calibration(answerable=1.0))
+    assert [answer.text for _, _, answer in ranked] == ["snow", "rain"]
+    assert [score for score, _, _ in ranked] == pytest.approx([0.45 / 1.45, 0.3 / 1.3])
 
 
 def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None:

@@ -18,9 +18,9 @@ _HEAD = FEATURES.index("head")
 class Answer:
     """A piece of the passage: `text == passage[start:end]`.
 
-    `score` is the probability that it is right: that its F1 with a true answer is at least 0.5. A
-    model that is not calibrated gives the probability of its first word times that of its last,
-    over the whole passage.
+    `score` is the probability that it is right if the passage has an answer: that its F1 with a
+    true answer is at least 0.5. A model that is not calibrated gives the probability of its first
+    word times that of its last, over the whole passage.
     """
 
     text: str
@@ -106,8 +106,9 @@ def logistic(x: Any) -> Any:
 
 
 def _features(best: Candidates, mass: float, windows: float) -> np.ndarray:
-    """The features of a `Confidence`. Shape: [answers, 5]"""
-    count = len(best.scores)
+    """The features of a `Confidence`. Shape: [answers, 8]"""
+    bias = np.ones(len(best.scores))
     span = (best.scores - mass).clip(max=0)  # rounding may exceed it
     place = (best.places - mass).clip(max=0)
-    return np.stack([np.ones(count), span, place, best.heads, np.full(count, windows)], axis=1)
+    found = np.stack([span, place, best.heads], axis=1)
+    return np.concatenate([np.stack([bias, *found.T, bias * windows], 1), found * windows], axis=1)

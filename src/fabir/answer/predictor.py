@@ -39,9 +39,10 @@ class Predictor:
         max_words: words of the longest answer (FABIR eq. 19)
         max_question: words of a question that are read; a longer one is cut, with a warning
         memory: bytes of the passage cache, and again as many of the cache of spellings
-        threshold: least score of an answer that is given, from 0 to 1; 0 always answers. If None,
-            the model's own rule decides: no answer if `Reading.no_answer` is above the model's
-            `no_answer_threshold`
+        threshold: from 0 to 1; an answer is given if its score and the probability that the
+            passage has an answer, 1 - `Reading.no_answer`, are both at least this; 0 always
+            answers. If None, the model's own rule decides: no answer if `Reading.no_answer` is
+            above the model's `no_answer_threshold`
     """
 
     def __init__(
@@ -201,6 +202,8 @@ class Predictor:
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         if threshold is None:
             return reading.given(self.model.no_answer_threshold)
+        if reading.no_answer > 1 - threshold:
+            return []
         return [answer for answer in reading.answers if answer.score >= threshold]
 
     def work(self, pairs: Pairs) -> int:

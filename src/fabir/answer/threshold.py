@@ -1,4 +1,4 @@
-"""The threshold: the least score of an answer that is given. `Predictor.given` applies it."""
+"""The threshold: how likely an answer that is given must be. `Predictor.given` applies it."""
 
 from fabir.answer.merging import Answer, Reading
 from fabir.errors import InputError
@@ -11,7 +11,7 @@ def check_threshold(threshold: float | None) -> float | None:
         InputError: it is not from 0 to 1.
     """
     if threshold is not None and not 0 <= threshold <= 1:
-        raise InputError(f"a threshold is a score from 0 to 1, not {threshold}")
+        raise InputError(f"a threshold is a probability from 0 to 1, not {threshold}")
     return threshold
 
 

@@ -1,8 +1,9 @@
 """Calibration of a model's probabilities on data that it was not trained on.
 
-Two logistic regressions are fitted, see `fabir.runtime.settings.Confidence`. Questions count in
-four groups: asked of their passage, or of all passages of their article joined, which are several
-windows; and with an answer there, or without. So the probabilities hold for texts of any length.
+Two logistic regressions are fitted, see `fabir.runtime.settings.Confidence`. Half of the weight is
+on questions asked of their passage, and half on the same asked of all passages of their article
+joined, which are several windows. So the probabilities hold for texts of any length. `score` is
+fitted to questions with an answer; for `no_answer` those without one have half of the weight.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,6 @@ from fabir.progress import track
 from fabir.runtime.settings import Confidence
 
 RIGHT = 0.5  # the least F1 of an answer that counts as right
-UNANSWERABLE = 0.02  # share of questions without an answer for which `score` is fitted
 LONG = 2000  # questions asked of whole articles, at most
 BINS = 15
 _RIDGE = 1e-3
@@ -30,7 +30,7 @@ _RIDGE = 1e-3
 class Asked(NamedTuple):
     """Questions that were asked, an entry each.
 
-    features: [questions, 5] of the best answer
+    features: [questions, features] of the best answer
     right: whether its F1 is at least 0.5
     none: whether the text has no answer
     long: whether the text is a whole article
@@ -98,30 +98,22 @@ def expected_calibration_error(said: np.ndarray, was: np.ndarray, bins: int = BI
 def _ask(
     predictor: Predictor, data: Dataset, articles: Sequence[Sequence[Passage]]
 ) -> tuple[Asked, dict[str, Reading]]:
-    """Ask each question of its passage, and some of whole articles: of their own, and those with an
-    answer of the next too."""
+    """Ask each question of its passage, and some of their whole article."""
     readings = dict(read_dataset(predictor, data))
     rows = []
     pairs: list[tuple[str, str]] = []
-    known: list[tuple[Question | None, int]] = []  # the question if it has an answer, its article
+    known: list[tuple[Question, int]] = []  # with its article
     step = max(1, len(data) // LONG)
     number = 0
     for place, article in enumerate(articles):
-        own, other = (
-            "\n".join(passage.text for passage in each)
-            for each in (article, articles[(place + 1) % len(articles)])
-        )
+        text = "\n".join(passage.text for passage in article)
         for passage in article:
             for question in passage.questions:
-                reading = readings[question.id]
-                rows.append(_row(reading, question if question.answers else None, False, place))
+                rows.append(_row(readings[question.id], question, False, place))
                 number += 1
                 if number % step == 0:
-                    pairs.append((question.text, own))
-                    known.append((question if question.answers else None, place))
-                if number % step == 0 and question.answers:
-                    pairs.append((question.text, other))
-                    known.append((None, place))
+                    pairs.append((question.text, text))
+                    known.append((question, place))
     found = track(predictor.read_all(pairs), "asking whole articles", len(pairs))
     rows += [
         _row(reading, question, True, place)
@@ -132,15 +124,15 @@ def _ask(
 
 
 def _row(
-    reading: Reading, question: Question | None, long: bool, place: int
+    reading: Reading, question: Question, long: bool, place: int
 ) -> tuple[tuple[float, ...], bool, bool, bool, int]:
-    answers = [answer.text for answer in question.answers] if question else []
+    answers = [answer.text for answer in question.answers]
     right = bool(answers and reading.answers) and f1(reading.answers[0].text, answers) >= RIGHT
-    return reading.features, right, question is None, long, place % 2
+    return reading.features, right, not answers, long, place % 2
 
 
 def _fit(asked: Asked, has_none: bool) -> Confidence:
-    score = logistic_regression(asked.features, asked.right, _weights(asked, UNANSWERABLE))
+    score = logistic_regression(asked.features, asked.right, _weights(asked, 0))
     if not has_none:
         return Confidence(score)
     return Confidence(score, logistic_regression(asked.features, asked.none, _weights(asked, 0.5)))
@@ -178,7 +170,7 @@ def _errors(
     asked: Asked, weights: list[tuple[float, ...]], truth: np.ndarray, counted: np.ndarray
 ) -> dict[str, float]:
     """Calibration errors; each fold is judged by the weights of the other one."""
-    other = np.array(weights)[1 - asked.fold]  # [questions, 5]
+    other = np.array(weights)[1 - asked.fold]  # [questions, features]
     said = logistic((asked.features * other).sum(axis=1))
     groups = {"passages": ~asked.long & counted, "articles": asked.long & counted}
     return {

@@ -22,12 +22,13 @@ _MOST_BYTES = 1 << 20  # of config.json
 class Calibration:
     """The probability that an answer from a search is right: the logistic function of
 
-        bias + search * highest + reader * (log(score) + lead * (own - highest))
+        bias + search * highest
+            + reader * (log(score) + answerable * log(1 - no_answer) + lead * (own - highest))
 
-    The `score` is the model's. `highest` is the best passage's search score, and `own` the search
-    score of the answer's passage. The neutral default is not fitted to any model. It ranks answers
-    by the product of `score` and `exp(own)`, and withholds none. `benchmarks/calibration.py` fits
-    the numbers of a model.
+    `score` and `no_answer` are the model's. `highest` is the best passage's search score, and `own`
+    the search score of the answer's passage. The neutral default is not fitted to any model. It
+    ranks answers by the product of `score` and `exp(own)`, and withholds none.
+    `benchmarks/calibration.py` fits the numbers of a model.
 
     Args:
         least: answers with a lower probability are withheld
@@ -38,10 +39,12 @@ class Calibration:
     reader: float = 1.0
     lead: float = 1.0
     least: float = 0.0
+    answerable: float = 0.0
 
-    def likely(self, own: float, highest: float, score: float) -> float:
+    def likely(self, own: float, highest: float, score: float, no_answer: float) -> float:
         """The probability that an answer is right."""
         read = math.log(max(score, 1e-30)) + self.lead * (own - highest)
+        read += self.answerable * math.log(max(1 - no_answer, 1e-30))
         return _logistic(self.bias + self.search * highest + self.reader * read)
 
 
@@ -50,17 +53,19 @@ NEUTRAL = Calibration()
 
 @dataclass(frozen=True)
 class Confidence:
-    """Two calibrated probabilities, each a logistic function of five features of an answer:
+    """Two calibrated probabilities, each a logistic function of eight features of an answer:
 
     - 1
     - `span`: the logarithm of the probability of its first word times that of its last
     - `place`: that of the probability that the true answer begins within it, times ends within it
     - `head`: the logit of no answer in its window, of a network with a head for it, else 0
     - `windows`: the logarithm of the number of the passage's windows
+    - `windows` times each of `span`, `place` and `head`
 
     Args:
-        score: weights of the features, in this order, for the answer being right: its F1 with a
-            true answer is at least 0.5. Without weights the score is the span's probability
+        score: weights of the features, in this order, for the answer being right if the passage has
+            one: its F1 with a true answer is at least 0.5. Without weights the score is the span's
+            probability
         no_answer: weights for the passage having no answer, of the best answer's features
     """
 
@@ -68,7 +73,10 @@ class Confidence:
     no_answer: tuple[float, ...] = ()
 
 
-FEATURES = "bias", "span", "place", "head", "windows"  # of a `Confidence`
+FEATURES = (  # of a `Confidence`
+    *("bias", "span", "place", "head", "windows"),
+    *("span x windows", "place x windows", "head x windows"),
+)
 UNCALIBRATED = Confidence()
 
 

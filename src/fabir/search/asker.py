@@ -148,8 +148,9 @@ def merge(
     """
     readings = list(found)
     highest = max((passage.score for passage, _ in readings), default=0.0)
+    likely = calibration.likely
     scored = [
-        (calibration.likely(passage.score, highest, answer.score), passage, answer)
+        (likely(passage.score, highest, answer.score, reading.no_answer), passage, answer)
         for passage, reading in readings
         for answer in reading.given(threshold)
     ]

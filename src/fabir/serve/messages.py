@@ -26,8 +26,8 @@ Threshold = Annotated[
     Field(
         ge=0,
         le=1,
-        description="least score of an answer that is given; 0 always answers; null: the service's "
-        "threshold, or the model's own rule",
+        description="how likely an answer that is given must be; 0 always answers; null: the "
+        "service's threshold, or the model's own rule",
     ),
 ]
 
