@@ -85,7 +85,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
             "--resume, --on-bad-row and --engine are for rows: name an --output that ends in "
             ".jsonl, .csv, .tsv or .parquet"
         )
-    from fabir.answer.files import read_dataset, write_predictions
+    from fabir.answer.files import given_by, read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
     from fabir.files import check_output
@@ -96,7 +96,8 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     top_k = 20 if options.nbest else 1
     predictor = Predictor.load(options.reader, threshold=options.threshold)
     found = dict(read_dataset(predictor, data, top_k))
-    write_predictions(found, predictor.given, options.output, options.nbest, options.na_prob)
+    given = given_by(predictor, data)
+    write_predictions(found, given, options.output, options.nbest, options.na_prob)
 
 
 def _predict_rows(options: argparse.Namespace) -> None:
@@ -164,7 +165,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="a reader's folder; repeat the option to compare readers (default: the bundled one)",
+        help="a reader's folder or name; repeat the option to compare readers (default: fast)",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
@@ -198,7 +199,8 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
         for folder, name in zip(folders, names, strict=True):
             predictor = Predictor.load(folder)
             found[name] = dict(read_dataset(predictor, data))
-            thresholds[name] = predictor.model.no_answer_threshold
+            answers_all = not data.has_unanswerable  # as in `fabir evaluate`
+            thresholds[name] = 1.0 if answers_all else predictor.model.no_answer_threshold
         analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
         print(write_report(analysis, options.output))
 

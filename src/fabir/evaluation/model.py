@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
+from fabir.answer.files import given_by, no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor, Reading
 from fabir.data.squad import Dataset
 from fabir.evaluation.squad import evaluate
@@ -18,10 +18,10 @@ def evaluate_model(
     `threshold`, there are no scores at the best no-answer probabilities.
     """
     found = dict(read_dataset(predictor, data))
-    if no_answer_threshold is None and predictor.threshold is not None:
-        return evaluate(data, predictions(found, predictor.given))
     if no_answer_threshold is None:
-        no_answer_threshold = predictor.model.no_answer_threshold if data.has_unanswerable else 1.0
+        if predictor.threshold is not None or not data.has_unanswerable:
+            return evaluate(data, predictions(found, given_by(predictor, data)))
+        no_answer_threshold = predictor.model.no_answer_threshold
     if not data.has_unanswerable:
         given = partial(Reading.given, threshold=no_answer_threshold)
         return evaluate(data, predictions(found, given))
