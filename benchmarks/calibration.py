@@ -18,10 +18,11 @@ These are the shortest questions of their passages, because people ask their own
 All kinds of one collection have equal weight; so have the whole and the small ones. A question that
 finds no passage has no answer to judge and counts for nothing.
 
-`lead` and `answerable` maximise F1 on the answered questions. `bias`, `search` and `reader` are a
-logistic regression; its target is whether the best answer is correct. `least` is the median
-probability on the lacking and renamed questions. Use the training set, so that the dev set remains
-unseen.
+`lead` maximises F1 on the answered questions. `bias`, `search`, `reader` and `unknown_name` are a
+logistic regression; its target is whether the best answer is correct. `answerable` is the share
+that another one gives to the probability of an answer, beside the answer's score. `least` is above
+three quarters of the probabilities on the lacking and renamed questions. Use the training set, so
+that the dev set remains unseen.
 """
 
 import argparse
@@ -59,13 +60,14 @@ WHOLE = "whole: answered", "whole: lacking"
 SMALL = "small: answered", "small: lacking", "small: renamed"
 ANSWERED = WHOLE[0], SMALL[0]
 LEADS = np.arange(0, 1.55, 0.1)
-ANSWERABLE = 0.0, 0.5, 1.0
+WITHHELD = 0.75  # of the answers to questions that have none
 
 
 class Candidate(NamedTuple):
     """An answer from a search.
 
     highest: the best passage's search score
+    unknown_name: whether the question has a name that no passage has
     lead: the search score of the answer's passage, minus `highest`
     certainty: the logarithm of the answer's score
     answerable: the logarithm of the probability that its passage has an answer
@@ -73,6 +75,7 @@ class Candidate(NamedTuple):
     """
 
     highest: float
+    unknown_name: float
     lead: float
     certainty: float
     answerable: float
@@ -213,22 +216,43 @@ def ask(kind: str, index: Index, predictor: Predictor, question: Question) -> As
 
 
 def fit(asked: list[Asked]) -> Calibration:
-    tried = [Calibration(lead=lead, answerable=each) for lead in LEADS for each in ANSWERABLE]
-    scores = [np.mean([quality(asked, kind, each) for kind in ANSWERED]) for each in tried]
-    weights = tried[int(np.argmax(scores))]
-    chosen = [best(each.found, weights) for each in asked]
-    inputs = np.array([[1.0, each.highest, value(each, weights)] for each in chosen])
     counts = {kind: sum(each.kind == kind for each in asked) for kind in WHOLE + SMALL}
     shares = np.array(
         [1 / counts[kind] / len(WHOLE if kind in WHOLE else SMALL) for kind, _ in asked]
     )
-    right = np.array([each.right for each in chosen])
-    found = logistic_regression(inputs, right, shares * len(asked) / shares.sum())
-    likely = 1 / (1 + np.exp(-inputs @ found))
+    weights = shares * len(asked) / shares.sum()
+    found = best_lead(asked, 0.0)
+    chosen = [best(each.found, found) for each in asked]
+    inputs = [[*inputs_of(each, found), each.answerable] for each in chosen]
+    *_, reader, answerable = regression(inputs, chosen, weights)
+    found = best_lead(asked, max(0.0, answerable / reader))
+    chosen = [best(each.found, found) for each in asked]
+    inputs = [inputs_of(each, found) for each in chosen]
+    bias, search, unknown, reader = regression(inputs, chosen, weights)
+    found = replace(found, bias=bias, search=search, unknown_name=unknown, reader=reader)
+    likely = np.array([likelihood(each, found) for each in chosen])
     absent = np.array([kind not in ANSWERED for kind, _ in asked])
-    least = weighted_median(likely[absent], shares[absent])
-    numbers = *found, weights.lead, least, weights.answerable
-    return Calibration(*(round(float(x), 3) for x in numbers))
+    least = weighted_quantile(likely[absent], shares[absent], WITHHELD)
+    numbers = asdict(replace(found, least=least))
+    return Calibration(**{name: round(float(number), 3) for name, number in numbers.items()})
+
+
+def inputs_of(candidate: Candidate, weights: Calibration) -> list[float]:
+    return [1.0, candidate.highest, candidate.unknown_name, value(candidate, weights)]
+
+
+def best_lead(asked: list[Asked], answerable: float) -> Calibration:
+    """The weights with which the answered questions have the best F1."""
+    tried = [Calibration(lead=lead, answerable=answerable) for lead in LEADS]
+    return max(tried, key=lambda each: np.mean([quality(asked, kind, each) for kind in ANSWERED]))
+
+
+def regression(
+    inputs: list[list[float]], chosen: list[Candidate], weights: np.ndarray
+) -> tuple[float, ...]:
+    """Weights of the inputs for an answer being right."""
+    right = np.array([each.right for each in chosen])
+    return logistic_regression(np.array(inputs), right, weights)
 
 
 def render(asked: list[Asked], calibration: Calibration) -> str:
@@ -248,7 +272,8 @@ def render(asked: list[Asked], calibration: Calibration) -> str:
 def likelihood(candidate: Candidate, calibration: Calibration) -> float:
     score, answerable = math.exp(candidate.certainty), math.exp(candidate.answerable)
     highest = candidate.highest
-    return calibration.likely(highest + candidate.lead, highest, score, 1 - answerable)
+    own, unknown = highest + candidate.lead, bool(candidate.unknown_name)
+    return calibration.likely(own, highest, score, 1 - answerable, unknown)
 
 
 def quality(asked: list[Asked], kind: str, weights: Calibration) -> float:
@@ -261,10 +286,12 @@ def candidates(
 ) -> list[Candidate]:
     passages = index.search(question, PASSAGES)
     highest = highest_score(passages)
+    unknown = float(bool(index.unknown_names(question)))
     readings = predictor.read_all((question, passage.text) for passage in passages)
     return [
         Candidate(
             highest,
+            unknown,
             passage.score - highest,
             math.log(max(answer.score, 1e-30)),
             math.log(max(1 - reading.no_answer, 1e-30)),
@@ -272,7 +299,6 @@ def candidates(
             f1(answer.text, answers),
         )
         for passage, reading in zip(passages, readings, strict=True)
-        if reading.no_answer <= predictor.model.no_answer_threshold
         for answer in reading.answers
     ]
 
@@ -290,10 +316,10 @@ def best(found: list[Candidate], weights: Calibration) -> Candidate:
     return max(found, key=lambda each: value(each, weights))
 
 
-def weighted_median(values: np.ndarray, shares: np.ndarray) -> float:
+def weighted_quantile(values: np.ndarray, shares: np.ndarray, share: float) -> float:
     order = np.argsort(values)
     upto = np.cumsum(shares[order])
-    return float(values[order][np.searchsorted(upto, upto[-1] / 2)])
+    return float(values[order][np.searchsorted(upto, share * upto[-1])])
 
 
 if __name__ == "__main__":

@@ -127,13 +127,13 @@ def quality(
 ) -> dict[int, dict[str, float]]:
     """EM and F1 of the best answer for each k. The model reads each passage once."""
     totals = {k: [0.0, 0.0] for k in ks}
-    model = predictor.model
-    settings = model.no_answer_threshold, model.calibration
+    calibration = predictor.model.calibration
     for question in track(asked, "reading", len(asked)):
         passages = index.search(question.text, max(ks))
         readings = list(predictor.read_all((question.text, passage.text) for passage in passages))
         for k in ks:
-            best = merge(list(zip(passages, readings, strict=True))[:k], *settings)
+            read = list(zip(passages, readings, strict=True))[:k]
+            best = merge(read, calibration=calibration)
             text = best[0][2].text if best else ""
             totals[k][0] += exact_match(text, question.answers)
             totals[k][1] += f1(text, question.answers)

@@ -65,6 +65,9 @@ def test_the_calibration_error_of_a_small_example() -> None:
     # Two bins: 0.25 said and 1 of 2 came true; 1.9 said and 2 of 2 came true.
     assert expected_calibration_error(said, was, 2) == pytest.approx((0.75 + 0.1) / 4)
     assert expected_calibration_error(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 0
+    weights = np.array([1.0, 3.0, 2.0, 0.0])  # as if some were there several times
+    wanted = expected_calibration_error(np.repeat(said, [1, 3, 2, 0]), np.repeat(was, [1, 3, 2, 0]))
+    assert expected_calibration_error(said, was, weights=weights) == pytest.approx(wanted)
 
 
 def test_calibrated_probabilities_tell_questions_apart(data: Dataset, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 from fabir.runtime.hub import push
 from fabir.runtime.locate import BUNDLED, find_model
-from fabir.runtime.store import FILES
+from fabir.runtime.store import FILES, VOCABULARY, WORDS, model_files
 from fabir.runtime.torch_model import TorchModel
 from factories import ABBEY, small_reader
 
@@ -107,6 +107,13 @@ def test_the_bundled_model_has_names(name: str, hub: Hub) -> None:
     assert find_model(None) == find_model(name) == find_model(Path(name)) == BUNDLED
     Path(name).mkdir()
     assert find_model(name) == Path(name)
+
+
+def test_the_second_bundled_model_shares_its_words_with_the_first() -> None:
+    fast, accurate = find_model("fast"), find_model("accurate")
+    assert accurate == BUNDLED.with_name("accurate")
+    for name, file in model_files(accurate).items():
+        assert (file == model_files(fast)[name]) == (name in (VOCABULARY, WORDS))
 
 
 def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +22,15 @@ from fabir.search import prompt
 from fabir.search.asker import Asker, Found, Result, merge
 from fabir.search.index import Index, Passage
 
-BUNDLED = Calibration(bias=-1.874, search=0.187, reader=1.613, lead=0.7, least=0.098)
+FITTED = Calibration(
+    bias=0.352,
+    search=0.073,
+    reader=6.074,
+    lead=0.3,
+    least=0.151,
+    answerable=0.17,
+    unknown_name=-1.759,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +57,7 @@ class Pointing:
 
     def __init__(self, **scores: float) -> None:
         self.scores = scores
-        self.model = SimpleNamespace(no_answer_threshold=0.9, calibration=BUNDLED)
+        self.model = SimpleNamespace(no_answer_threshold=0.9, calibration=FITTED)
         self.threshold: float | None = None
         self.read: list[str] = []
 
@@ -134,19 +144,21 @@ def test_an_answer_is_given_once_and_none_that_the_reader_refuses() -> None:
 
 
 @pytest.mark.parametrize(
-    "calibration", [NEUTRAL, BUNDLED, Calibration(1e6, 1e6, 1e6, 1e6, 0.0, 1e6)]
+    "calibration", [NEUTRAL, FITTED, Calibration(1e6, 1e6, 1e6, 1e6, 0.0, 1e6, -1e6)]
 )
 def test_the_likelihood_of_an_answer_grows_with_all_that_speaks_for_it(
     calibration: Calibration,
 ) -> None:
-    likely = calibration.likely
-    assert likely(9.0, 9.0, 0.9, 0.2) >= likely(9.0, 9.0, 0.1, 0.2) >= likely(8.0, 9.0, 0.1, 0.2)
-    assert likely(9.0, 9.0, 0.9, 0.2) >= likely(9.0, 9.0, 0.9, 0.8)
+    likely = partial(calibration.likely, highest=9.0, no_answer=0.2, unknown_name=False)
+    assert likely(9.0, score=0.9) >= likely(9.0, score=0.1) >= likely(8.0, score=0.1)
+    assert likely(9.0, score=0.9) >= likely(9.0, score=0.9, no_answer=0.8)
+    assert likely(9.0, score=0.9) >= likely(9.0, score=0.9, unknown_name=True)
     assert all(
-        0 <= likely(own, 9.0, p, none) <= 1
+        0 <= likely(own, score=score, no_answer=none, unknown_name=unknown) <= 1
         for own in (-1e9, 9.0)
-        for p in (0.0, 1.0)
+        for score in (0.0, 1.0)
         for none in (0.0, 1.0)
+        for unknown in (False, True)
     )
 
 
@@ -168,11 +180,12 @@ def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None
 
 
 def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: Index) -> None:
-    asking, pointing = asker(index, kite=0.6)
+    asking, pointing = asker(index, kite=0.9)
     (found, *_) = asking.ask("Who flew the kite?", 1)
     lower, higher = found.score * 0.9, min(1.0, found.score * 1.1)
     kite: Any = pointing
     assert Asker(index, kite, threshold=lower).ask("Who flew the kite?", 1) == [found]
+    assert found.score < 1
     assert Asker(index, kite, threshold=higher).ask("Who flew the kite?") == []
     pointing.threshold = higher
     strict = Asker(index, kite)
@@ -180,11 +193,11 @@ def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: I
     assert Asker(index, kite, threshold=0).ask("Who flew the kite?", 1) == [found]
     passages = strict.search("Who flew the kite?")
     readings = list(pointing.read_all(("", each.text) for each in passages))
-    assert strict.choose(passages, readings, 1, lower).answers == [found]
+    assert strict.choose("", passages, readings, 1, lower).answers == [found]
     with pytest.raises(InputError, match="from 0 to 1, not 2"):
         Asker(index, kite, threshold=2)
     with pytest.raises(InputError, match="from 0 to 1, not 2"):
-        strict.choose(passages, readings, 1, 2)
+        strict.choose("", passages, readings, 1, 2)
 
 
 def test_the_best_guess_is_there_if_no_answer_is_given(index: Index) -> None:
@@ -203,7 +216,7 @@ def test_the_best_guess_is_there_if_no_answer_is_given(index: Index) -> None:
 
 def test_with_a_threshold_the_models_own_rule_does_not_apply(index: Index) -> None:
     pointing: Any = Pointing(kite=0.9)
-    pointing.model.no_answer_threshold = -1.0  # no passage is sure enough
+    pointing.model.calibration = replace(FITTED, least=1.0)
     refusing = Asker(index, pointing).read("Who flew the kite?")
     assert refusing.answers == []
     assert refusing.best_guess is not None
@@ -211,6 +224,26 @@ def test_with_a_threshold_the_models_own_rule_does_not_apply(index: Index) -> No
     given = Asker(index, pointing, threshold=0).read("Who flew the kite?")
     assert given.answers[0] == refusing.best_guess
     assert given.best_guess is None
+
+
+def test_an_uncalibrated_models_threshold_of_no_answer_decides(index: Index) -> None:
+    pointing: Any = Pointing(kite=0.9)
+    pointing.model.no_answer_threshold = -1.0  # no passage is sure enough
+    assert Asker(index, pointing).ask("Who flew the kite?")
+    pointing.model.calibration = NEUTRAL
+    assert Asker(index, pointing).ask("Who flew the kite?") == []
+
+
+def test_a_name_that_no_document_has_makes_an_answer_unlikely(index: Index) -> None:
+    asking, _ = asker(index, kite=0.9)
+    known, unknown = "Who flew the kite, Anna?", "Who flew the kite, Zebulon?"
+    assert index.unknown_names(known) == []
+    assert index.unknown_names(unknown) == ["Zebulon"]
+    assert index.unknown_names(" Zebulon's kite, who flew it with zebulon?") == []
+    (likely,), guess = asking.ask(known, 1), asking.read(unknown, 1)
+    [found] = guess.answers or [guess.best_guess]
+    assert found is not None
+    assert found.score < likely.score / 2
 
 
 def test_there_may_be_no_answer(index: Index) -> None:

@@ -15,11 +15,10 @@ COLLECTIONS = [
     (small_files.MANY, small_files.MANY_ANSWER, small_files.MANY_LACK),
 ]
 LOW = 0.3
-# One verb in common, and a short sentence that answers any question of its kind.
+# One verb in common, no name, and a short sentence that answers any question of its kind.
 DECEPTIVE = {
     "Who invented the telephone?",
     "Who invented the telescope?",
-    "How many inhabitants has Montevideo?",
 }
 
 
@@ -28,11 +27,12 @@ def build(texts: dict[str, str], folder: Path) -> Index:
     return Index.build([folder / "texts"], folder / "index")
 
 
+@pytest.mark.parametrize("reader", ["fast", "accurate"])
 @pytest.mark.parametrize(("texts", "answered", "lacking"), COLLECTIONS)
 def test_what_the_files_lack_scores_low(
-    texts: dict[str, str], answered: Answered, lacking: list[str], tmp_path: Path
+    texts: dict[str, str], answered: Answered, lacking: list[str], reader: str, tmp_path: Path
 ) -> None:
-    asker = Asker(build(texts, tmp_path), Predictor.load())
+    asker = Asker(build(texts, tmp_path), Predictor.load(reader))
     right: list[float] = []
     for question, answer in answered.items():
         found = asker.ask(question, 1)[0]
@@ -42,7 +42,7 @@ def test_what_the_files_lack_scores_low(
     scores = {question: asker.ask(question, 1) for question in lacking}
     high = {question for question, found in scores.items() if found and found[0].score >= LOW}
     assert high <= DECEPTIVE
-    assert all(found[0].score < min(right) - 0.2 for found in scores.values() if found)
+    assert all(found[0].score < min(right) - 0.1 for found in scores.values() if found)
 
 
 def best_score(index: Index, question: str) -> float:

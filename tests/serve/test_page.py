@@ -111,7 +111,7 @@ def test_markup_is_text_and_offsets_are_right_behind_any_character(page: Page) -
     passage = (
         f"\U0001f30a <script>document.title = 'in'</script><b>{ABBEY}</b> <img src=x onerror=x>"
     )
-    page.fill("When was the abbey <i>founded</i>?", passage)
+    page.fill("<i>When was the abbey founded?", passage)
     Select(page["top-k"]).select_by_visible_text("1")
     page.ask()
     assert [each.text for each in page.all("mark")] == ["1082"]

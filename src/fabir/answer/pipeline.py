@@ -39,8 +39,8 @@ def pipeline(
 
     Args:
         task: "question-answering" is the only one
-        model: a model's folder or name on the hub, a model, or a Predictor; the bundled one if
-            None
+        model: a model's folder or name, a bundled one's or one on the hub; a model, or a
+            Predictor; the bundled "fast" if None
         tokenizer, device, framework: ignored
         revision: of a model on the hub
         options: defaults of every call, see `QuestionAnsweringPipeline`

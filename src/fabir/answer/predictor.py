@@ -82,10 +82,10 @@ class Predictor:
     def load(
         cls, folder: str | Path | None = None, *, threshold: float | None = None, **options: int
     ) -> "Predictor":
-        """Load the model in `folder`, or the bundled model.
+        """Load the model in `folder`, or the bundled model "fast".
 
-        `folder` may also be "bundled", or "owner/name" on the Hugging Face hub. An exported model
-        needs no torch.
+        `folder` may also be "fast" or "accurate", or "owner/name" on the Hugging Face hub. An
+        exported model needs no torch.
         """
         return cls(load_model(find_model(folder)), threshold=threshold, **options)
 

@@ -16,7 +16,10 @@ AddCommand = Callable[
 
 def add_reader(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--reader", type=Path, metavar="DIR", help="a reader's folder (default: the bundled one)"
+        "--reader",
+        type=Path,
+        metavar="DIR",
+        help="a reader's folder, or the bundled fast or accurate (default: fast)",
     )
 
 
@@ -25,7 +28,7 @@ def add_threshold(parser: argparse.ArgumentParser) -> None:
         "--threshold",
         type=float,
         metavar="P",
-        help="least score of an answer that is given, from 0 to 1; 0 always answers (default: the "
+        help="how likely a given answer must be, from 0 to 1; 0 always answers (default: the "
         "model's own rule decides)",
     )
 

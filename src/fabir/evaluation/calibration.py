@@ -56,8 +56,9 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     """Fit the probabilities of a predictor's model.
 
     The report has expected calibration errors over 15 bins of equal width, of questions asked of
-    their passages (`passages`) and of whole articles (`articles`). Each half of the articles is
-    judged by weights that were fitted on the other half.
+    their passages (`passages`) and of whole articles (`articles`), with the shares of questions for
+    which they are fitted. Each half of the articles is judged by weights that were fitted on the
+    other half.
 
     Without unanswerable questions in `data`, only `score` is fitted. With them the threshold is the
     no-answer probability with the best F1.
@@ -75,24 +76,27 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     confidence = _fit(asked, has_none)
     halves = [_fit(Asked(*(x[asked.fold == fold] for x in asked)), has_none) for fold in (0, 1)]
     report: dict[str, Any] = {"questions": len(asked.right)}
-    report["score"] = _errors(asked, [half.score for half in halves], asked.right, ~asked.none)
+    report["score"] = _errors(asked, [half.score for half in halves], asked.right, 0)
     threshold = predictor.model.no_answer_threshold
     if has_none:
         weights = [half.no_answer for half in halves]
-        report["no_answer"] = _errors(asked, weights, asked.none, np.full(len(asked.none), True))
+        report["no_answer"] = _errors(asked, weights, asked.none, 0.5)
         threshold = _threshold(data, readings, confidence)
     return Calibrated(confidence, threshold, report)
 
 
-def expected_calibration_error(said: np.ndarray, was: np.ndarray, bins: int = BINS) -> float:
+def expected_calibration_error(
+    said: np.ndarray, was: np.ndarray, bins: int = BINS, weights: np.ndarray | None = None
+) -> float:
     """The mean distance of a bin's mean probability from how often it came true, weighted by the
     bin's size (Naeini et al. 2015). Bins have equal width.
 
-    Shape: said, was [n]
+    Shape: said, was, weights [n]
     """
+    weights = np.ones(len(said)) if weights is None else weights
     place = np.minimum((said * bins).astype(int), bins - 1)
-    sums = [np.bincount(place, values, bins) for values in (said, was)]
-    return float(np.abs(sums[0] - sums[1]).sum() / max(len(said), 1))
+    sums = [np.bincount(place, values * weights, bins) for values in (said, was)]
+    return float(np.abs(sums[0] - sums[1]).sum() / max(weights.sum(), 1e-9))
 
 
 def _ask(
@@ -167,14 +171,18 @@ def logistic_regression(
 
 
 def _errors(
-    asked: Asked, weights: list[tuple[float, ...]], truth: np.ndarray, counted: np.ndarray
+    asked: Asked, weights: list[tuple[float, ...]], truth: np.ndarray, unanswerable: float
 ) -> dict[str, float]:
-    """Calibration errors; each fold is judged by the weights of the other one."""
+    """Calibration errors; each fold is judged by the weights of the other one.
+
+    `unanswerable` is the share of questions without an answer.
+    """
     other = np.array(weights)[1 - asked.fold]  # [questions, features]
     said = logistic((asked.features * other).sum(axis=1))
-    groups = {"passages": ~asked.long & counted, "articles": asked.long & counted}
+    counts = _weights(asked, unanswerable)
+    groups = {"passages": ~asked.long, "articles": asked.long}
     return {
-        name: round(expected_calibration_error(said[group], truth[group]), 4)
+        name: round(expected_calibration_error(said[group], truth[group], weights=counts[group]), 4)
         for name, group in groups.items()
     }
 

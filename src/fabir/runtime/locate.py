@@ -7,7 +7,7 @@ from fabir.runtime.hub import fetch
 
 BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
 BUNDLED = BUNDLED_MODELS / "fast"  # the default
-_NAMES = {"bundled": BUNDLED, "fast": BUNDLED}
+_NAMES = {"bundled": BUNDLED, "fast": BUNDLED, "accurate": BUNDLED_MODELS / "accurate"}
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
@@ -16,8 +16,8 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
 
     Args:
         model: a folder; None or "bundled" for the default, "fast"; or, if there is no such folder,
-            the name of a bundled model, or "owner/name" on the Hugging Face hub, which is
-            downloaded
+            the name of a bundled model, "fast" or "accurate", or "owner/name" on the Hugging Face
+            hub, which is downloaded
         revision: on the hub, a branch, tag or commit
 
     Raises:

@@ -24,9 +24,11 @@ class Calibration:
 
         bias + search * highest
             + reader * (log(score) + answerable * log(1 - no_answer) + lead * (own - highest))
+            + unknown_name
 
     `score` and `no_answer` are the model's. `highest` is the best passage's search score, and `own`
-    the search score of the answer's passage. The neutral default is not fitted to any model. It
+    the search score of the answer's passage. `unknown_name` counts only if the question has a name
+    that no passage has. The neutral default is not fitted to any model. It
     ranks answers by the product of `score` and `exp(own)`, and withholds none.
     `benchmarks/calibration.py` fits the numbers of a model.
 
@@ -40,12 +42,16 @@ class Calibration:
     lead: float = 1.0
     least: float = 0.0
     answerable: float = 0.0
+    unknown_name: float = 0.0
 
-    def likely(self, own: float, highest: float, score: float, no_answer: float) -> float:
+    def likely(
+        self, own: float, highest: float, score: float, no_answer: float, unknown_name: bool
+    ) -> float:
         """The probability that an answer is right."""
         read = math.log(max(score, 1e-30)) + self.lead * (own - highest)
         read += self.answerable * math.log(max(1 - no_answer, 1e-30))
-        return _logistic(self.bias + self.search * highest + self.reader * read)
+        found = self.bias + self.search * highest + self.unknown_name * unknown_name
+        return _logistic(found + self.reader * read)
 
 
 NEUTRAL = Calibration()

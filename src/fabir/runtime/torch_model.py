@@ -210,7 +210,8 @@ class TorchModel:
     def load(cls, folder: str | Path) -> "TorchModel":
         """Load a folder written by `save` or by training; the network is in evaluation mode.
 
-        `folder` may also be "bundled", or "owner/name" on the Hugging Face hub.
+        `folder` may also be "fast" or "accurate", the bundled models, or "owner/name" on the
+        Hugging Face hub.
 
         Raises:
             InputError: a file is missing, damaged or of another version.

@@ -61,9 +61,9 @@ class Asker:
         predictor: the predictor that reads the passages
         passages: number of passages to read per question
         threshold: least score of an answer that is given, from 0 to 1; 0 always answers. By
-            default the predictor's. If that is None too, the model's own rule decides: it has the
-            least score `calibration.least`, and takes no answer from a passage whose
-            `Reading.no_answer` is above the model's `no_answer_threshold`
+            default the predictor's. If that is None too, the model's own rule decides: the least
+            score is `calibration.least`. A model without a calibration takes no answer from a
+            passage whose `Reading.no_answer` is above the model's `no_answer_threshold`
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Asker:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages = self.search(question)
         pairs = [(question, passage.text) for passage in passages]
-        return self.choose(passages, self.predictor.read_all(pairs, top_k), top_k)
+        return self.choose(question, passages, self.predictor.read_all(pairs, top_k), top_k)
 
     def search(self, question: str) -> list[Passage]:
         """The passages to read for a question.
@@ -108,6 +108,7 @@ class Asker:
 
     def choose(
         self,
+        question: str,
         passages: list[Passage],
         readings: Iterable[Reading],
         top_k: int,
@@ -125,12 +126,13 @@ class Asker:
         found = list(zip(passages, readings, strict=True))
         model = self.predictor.model
         threshold = self.threshold if threshold is None else check_threshold(threshold)
-        if threshold is None:
-            allowed, least = model.no_answer_threshold, model.calibration.least
-        else:
-            allowed, least = 1.0, threshold
-        ranked = merge(found, calibration=model.calibration)
-        likely = ranked if allowed >= 1 else merge(found, allowed, model.calibration)
+        own_rule = threshold is None
+        least = model.calibration.least if own_rule else threshold
+        uncalibrated = model.calibration == NEUTRAL
+        allowed = model.no_answer_threshold if own_rule and uncalibrated else 1.0
+        unknown = bool(self.index.unknown_names(question))
+        ranked = merge(found, 1.0, model.calibration, unknown)
+        likely = ranked if allowed >= 1 else merge(found, allowed, model.calibration, unknown)
         answers = [_found(*each) for each in likely[:top_k] if each[0] >= least]
         if not ranked:
             return Result([], 1.0, None)
@@ -141,16 +143,23 @@ def merge(
     found: Iterable[tuple[Passage, Reading]],
     threshold: float = 1.0,
     calibration: Calibration = NEUTRAL,
+    unknown_name: bool = False,
 ) -> list[tuple[float, Passage, Answer]]:
     """Scores, passages and answers, best first. Of answers with the same words the best stays.
 
     A passage's answers count only if its reading's `no_answer` is at most `threshold`.
+    `unknown_name` is whether the question has a name that no passage has.
     """
     readings = list(found)
     highest = max((passage.score for passage, _ in readings), default=0.0)
-    likely = calibration.likely
     scored = [
-        (likely(passage.score, highest, answer.score, reading.no_answer), passage, answer)
+        (
+            calibration.likely(
+                passage.score, highest, answer.score, reading.no_answer, unknown_name
+            ),
+            passage,
+            answer,
+        )
         for passage, reading in readings
         for answer in reading.given(threshold)
     ]

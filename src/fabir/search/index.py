@@ -138,6 +138,10 @@ class Index:
         pairs = zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True)
         return [_passage(generation, number, score) for number, score in pairs]
 
+    def unknown_names(self, question: str) -> list[str]:
+        """The names in a question that no passage has, such as "Napoleon"."""
+        return self._opened[1].unknown_names(question)
+
 
 def _passage(of: Generation, number: int, score: float) -> Passage:
     row: Any = of.passages[number]

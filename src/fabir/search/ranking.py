@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fabir.search.storage import Generation
-from fabir.search.terms import content_words, stemmer, words
+from fabir.search.terms import content_words, names, stemmer, words
 
 CANDIDATES = 100  # passages to rerank
 WINDOWS = 20, 50  # lengths in terms for the proximity features
@@ -104,6 +104,15 @@ class Ranker:
             total=sum(weight.values()),
             pairs_total=sum(weight[a] + weight[b] for a, b in pairs),
         )
+
+    def unknown_names(self, question: str) -> list[str]:
+        """The names in a question that have a content word which no passage has."""
+        known = self._generation.bm25.vocab_dict
+        return [
+            name
+            for name in names(question)
+            if any(self._stem(word) not in known for word in content_words(words(name)))
+        ]
 
     def bm25(self, query: Query) -> np.ndarray:
         """The BM25 score of every passage. Shape: [passage]"""

@@ -9,6 +9,7 @@ from fabir.text.tokens import UNSPACED
 
 # Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
+_find_names = re.compile(r"(?<!^)\b[A-ZÀ-ÖØ-Þ]\w+").findall
 # Stop words: words without content, which occur in most passages.
 _STOP_WORD_LIST = """
     a also an and are as at be been being but by can could did do does for from had has have he her
@@ -30,6 +31,11 @@ def words(text: str) -> list[str]:
 def content_words(question: list[str]) -> list[str]:
     """The words of a question without stop words; all words if it has only stop words."""
     return [word for word in question if word not in _STOP_WORDS] or question
+
+
+def names(question: str) -> list[str]:
+    """Words that are names or parts of names: those with a capital, without the first."""
+    return _find_names(question.strip())
 
 
 def can_stem() -> bool:

@@ -60,7 +60,7 @@ class Service:
         passages = await loop.run_in_executor(self._searching, self._search, asked.question)
         pairs = [(asked.question, passage.text) for passage in passages]
         readings = await self.batcher.read(pairs, asked.top_k)
-        result = self.asker.choose(passages, readings, asked.top_k, asked.threshold)
+        result = self.asker.choose(asked.question, passages, readings, asked.top_k, asked.threshold)
         return Findings(
             answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
         )

@@ -1,6 +1,7 @@
 """The training questions of a run, and their batches. No network, no optimiser."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -84,6 +85,11 @@ class Examples:
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
         batch = collate(self.table, passages, questions, passage_of)
         return batch, torch.from_numpy(spans).long()
+
+    @cached_property
+    def has_unanswerable(self) -> bool:
+        """Whether a question that is used has no answer."""
+        return bool((self.spans.lengths[self.rows] == 0).any())
 
     def answerable(self, rows: np.ndarray) -> Tensor:
         """[batch] whether some questions have an answer."""

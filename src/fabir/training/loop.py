@@ -197,7 +197,9 @@ class Trainer:
             return span_loss(logits, truth, smoothing, teacher, weight)
         answerable = self.examples.answerable(rows).to(self.device)
         loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
-        return loss + config.no_answer_weight * no_answer_loss(logits.no_answer, answerable)
+        # Without unanswerable questions a head stays: it would learn that all have an answer.
+        weight = config.no_answer_weight if self.examples.has_unanswerable else 0.0
+        return loss + weight * no_answer_loss(logits.no_answer, answerable)
 
     def _evaluation_due(self) -> bool:
         times = self.config.evaluations

@@ -107,7 +107,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         reader = _new(config, features, files, no_answer)
     head = reader.network.tells_no_answer
     if head and not no_answer:
-        note("all questions have an answer: the reader does not learn to tell that there is none")
+        note("all questions have an answer: the head that tells that there is none stays as it is")
     examples = usable_examples(
         features, reader.vocabulary, config.training, file_of, unanswerable=head
     )
