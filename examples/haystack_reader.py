@@ -26,7 +26,7 @@ class FabirReader:
     """Answers a query from documents, best first.
 
     Args:
-        reader: a reader's folder or name; the bundled one if None
+        reader: a reader's folder or name; "fast" if None
         top_k: answers to give, over all documents
         per_document: answers of one document at most
     """

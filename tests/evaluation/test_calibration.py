@@ -16,6 +16,7 @@ from fabir.evaluation.calibration import (
     expected_calibration_error,
     logistic_regression,
 )
+from fabir.evaluation.model import evaluate_model
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.settings import FEATURES
 from fabir.runtime.torch_model import TorchModel
@@ -109,9 +110,27 @@ def test_without_unanswerable_questions_only_the_score_is_fitted() -> None:
     predictor = Predictor.load()
     found = calibrate(predictor, read_squad(OWN))
     assert len(found.confidence.score) == len(FEATURES)
-    assert found.confidence.no_answer == ()
+    assert found.confidence.no_answer == predictor.model.confidence.no_answer != ()
     assert found.no_answer_threshold == predictor.model.no_answer_threshold
     assert "no_answer" not in found.report
+
+
+def test_an_article_without_answered_questions_is_named(data: Dataset) -> None:
+    one, other = data.passages[:2]
+    vain = replace(other, questions=tuple(each for each in other.questions if each.impossible))
+    with pytest.raises(InputError, match="every second article has an answer"):
+        calibrate(Predictor.load(), replace(data, passages=(one, vain)))
+
+
+def test_the_threshold_withholds_few_where_f1_is_as_good(data: Dataset) -> None:
+    predictor = Predictor.load()
+    found = calibrate(predictor, data)
+    predictor.model.confidence = found.confidence
+    thresholds = np.linspace(0, 1, 41)
+    f1s = np.array([evaluate_model(predictor, data, each)["f1"] for each in thresholds])
+    chosen = evaluate_model(predictor, data, found.no_answer_threshold)["f1"]
+    assert chosen > f1s.max() - 0.6
+    assert (f1s[thresholds > found.no_answer_threshold + 0.03] < chosen + 0.5).all()
 
 
 def test_one_article_is_too_few(data: Dataset) -> None:

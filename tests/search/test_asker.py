@@ -240,6 +240,8 @@ def test_a_name_that_no_document_has_makes_an_answer_unlikely(index: Index) -> N
     assert index.unknown_names(known) == []
     assert index.unknown_names(unknown) == ["Zebulon"]
     assert index.unknown_names(" Zebulon's kite, who flew it with zebulon?") == []
+    assert index.unknown_names("Who flew it, Annabel or Annamaria?") == ["Annabel", "Annamaria"]
+    assert index.unknown_names("Who flew it in the Millwright?") == ["Millwright"]
     (likely,), guess = asking.ask(known, 1), asking.read(unknown, 1)
     [found] = guess.answers or [guess.best_guess]
     assert found is not None

@@ -224,7 +224,9 @@ def test_without_unanswerable_questions_a_head_stays_as_it_is(
     config = replace(run_config(epochs=3), reader="crossconv", network=old.config)
     train_tiny(files, tmp_path / "run", config, vectors=None, start=folder)
     assert "the head that tells that there is none stays as it is" in capsys.readouterr().err
-    new = TorchModel.load(tmp_path / "run").network.state_dict()
+    trained = TorchModel.load(tmp_path / "run")
+    assert old.no_answer_threshold < trained.no_answer_threshold == 1
+    new = trained.network.state_dict()
     was = old.network.state_dict()
     changed = {name for name in was if not torch.equal(was[name], new[name])}
     assert changed

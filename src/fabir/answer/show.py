@@ -61,7 +61,8 @@ def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str
     if no_answer >= 0.5:
         found = f"probably not in the {where} ({100 * no_answer:.0f} %)"
         return f'{found}; best guess: "{guess}" (score {score:.2f})'
-    return f'no answer is sure enough (best: "{guess}", score {score:.2f})'
+    none = f", no answer {100 * no_answer:.0f} %" if no_answer > 1 - score + 1e-6 else ""
+    return f'no answer is sure enough (best: "{guess}", score {score:.2f}{none})'
 
 
 def _plain(text: str) -> str:

@@ -50,7 +50,7 @@ def answer_rows(
         source: .jsonl, .csv or .tsv, plain or .gz, or .parquet, with columns `question`, `context`
             (or `passage`) and optionally `id`; or a SQuAD file
         output: a file of the same kinds of table; its columns are `fabir.bulk.rows.COLUMNS`
-        reader: a reader's folder or name; the bundled reader by default
+        reader: a reader's folder or name; `fast` by default
         threshold: how likely an answer that is given must be, see `Predictor`
         engine: "local", or "ray" for a Ray cluster
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out

@@ -176,7 +176,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
 
 
 def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.answer.files import read_dataset
+    from fabir.answer.files import ALL, given_by, read_dataset
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
     from fabir.evaluation.analysis import analyse, check_answered
@@ -195,12 +195,12 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
         check_answered(data)
         found, thresholds = {}, {}
         folders = options.reader or [None]
-        names = short_names(options.reader) if options.reader else ["bundled"]
+        names = short_names(options.reader) if options.reader else ["fast"]
         for folder, name in zip(folders, names, strict=True):
             predictor = Predictor.load(folder)
             found[name] = dict(read_dataset(predictor, data))
-            answers_all = not data.has_unanswerable  # as in `fabir evaluate`
-            thresholds[name] = 1.0 if answers_all else predictor.model.no_answer_threshold
+            every = given_by(predictor, data) is ALL
+            thresholds[name] = 1.0 if every else predictor.model.no_answer_threshold
         analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
         print(write_report(analysis, options.output))
 

@@ -7,6 +7,7 @@ fitted to questions with an answer; for `no_answer` those without one have half 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from fabir.answer.merging import Reading, logistic
 from fabir.answer.predictor import Predictor
 from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
-from fabir.evaluation.squad import evaluate, f1
+from fabir.evaluation.squad import f1, question_scores
 from fabir.progress import track
 from fabir.runtime.settings import Confidence
 
@@ -25,6 +26,7 @@ RIGHT = 0.5  # the least F1 of an answer that counts as right
 LONG = 2000  # questions asked of whole articles, at most
 BINS = 15
 _RIDGE = 1e-3
+_AS_GOOD = 0.005  # F1 as good as the best
 
 
 class Asked(NamedTuple):
@@ -61,10 +63,12 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     other half.
 
     Without unanswerable questions in `data`, only `score` is fitted. With them the threshold is the
-    no-answer probability with the best F1.
+    highest no-answer probability with which F1 is at most 0.5 below the best: where F1 is as good,
+    few answers are withheld.
 
     Raises:
-        InputError: fewer than two articles, or no answer is right or none is wrong.
+        InputError: fewer than two articles, or every second one lacks answers, or no answer is
+            right or none is wrong.
     """
     articles = [list(group) for _, group in groupby(data.passages, key=lambda each: each.title)]
     if len(articles) < 2:
@@ -72,8 +76,14 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     asked, readings = _ask(predictor, data, articles)
     if asked.right.all() or not asked.right.any():
         raise InputError("all answers are right, or none is: there is nothing to calibrate")
+    if len(set(asked.fold[~asked.none])) < 2:
+        raise InputError(
+            "no question of every second article has an answer: take more articles with answers"
+        )
     has_none = data.has_unanswerable and bool(asked.none.any())
     confidence = _fit(asked, has_none)
+    if not has_none:
+        confidence = replace(confidence, no_answer=predictor.model.confidence.no_answer)
     halves = [_fit(Asked(*(x[asked.fold == fold] for x in asked)), has_none) for fold in (0, 1)]
     report: dict[str, Any] = {"questions": len(asked.right)}
     report["score"] = _errors(asked, [half.score for half in halves], asked.right, 0)
@@ -193,4 +203,11 @@ def _threshold(data: Dataset, readings: dict[str, Reading], confidence: Confiden
         for id, reading in readings.items()
         if reading.features
     }
-    return float(evaluate(data, predictions(readings), chances)["best_f1_thresh"])
+    _, f1s = question_scores(data, predictions(readings))
+    answered = {question.id for _, question in data.questions if question.answers}
+    said = np.array([chances[id] for id in f1s])
+    given = np.array([f1s[id] if id in answered else 0.0 for id in f1s])
+    withheld = np.array([float(id not in answered) for id in f1s])
+    tried = np.linspace(0, 1, 201)
+    scores = np.array([np.where(said > each, withheld, given).mean() for each in tried])
+    return float(tried[scores >= scores.max() - _AS_GOOD].max())

@@ -1,6 +1,6 @@
 """CrossConv: convolutions and cross-attention, made for speed on a CPU.
 
-The network of the bundled reader. It is FABIR's (Correia et al. 2018) with self-attention in the
+The network of the bundled readers. It is FABIR's (Correia et al. 2018) with self-attention in the
 first layer alone, which reads a passage without its questions. Each layer after it is a
 convolution over words, one-headed cross-attention to the question, and a feed-forward sublayer.
 Norms come before sublayers (pre-norm, Xiong et al. 2020). Passage words that stand in the question
@@ -33,7 +33,9 @@ _LOW = 0.3  # initial scale of positions; words have scale 1
 
 @dataclass(frozen=True, kw_only=True)
 class CrossConvConfig:
-    """Sizes, by default those of the bundled reader; widths are odd. ValueError names a wrong one.
+    """Sizes, by default those of `fast` without its head; widths are odd.
+
+    ValueError names a wrong one.
 
     Args:
         character_dim, character_filters, character_width: the character convolution

@@ -47,7 +47,7 @@ class TorchModel:
 
     Args:
         no_answer_threshold: above this no-answer probability there is no answer. Training tunes it
-            on the dev set. A model without a no-answer position always answers.
+            on the dev set. A model that cannot tell that there is no answer always answers.
         calibration: of scores in a search
         confidence: calibration of the probabilities of answers and of no answer
     """

@@ -11,6 +11,8 @@ its maximum, so that the scores of different questions are comparable. Content w
 has count in this maximum, with the idf of frequency 0: what is nowhere scores low.
 """
 
+from bisect import bisect_left
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from fabir.search.storage import Generation
 from fabir.search.terms import content_words, names, stemmer, words
 
 CANDIDATES = 100  # passages to rerank
+_BEGIN = 5  # characters in which forms of a name agree
 WINDOWS = 20, 50  # lengths in terms for the proximity features
 # Weights of BM25, of the two proximities, of bigrams and of the title. They maximise the likelihood
 # of the right passage on SQuAD's training questions, under a softmax over the candidates.
@@ -106,13 +109,22 @@ class Ranker:
         )
 
     def unknown_names(self, question: str) -> list[str]:
-        """The names in a question that have a content word which no passage has."""
-        known = self._generation.bm25.vocab_dict
+        """The names in a question that no passage has, and no word with the same beginning."""
         return [
             name
             for name in names(question)
-            if any(self._stem(word) not in known for word in content_words(words(name)))
+            if not all(self._known(self._stem(word)) for word in words(name))
         ]
+
+    def _known(self, stem: str) -> bool:
+        """Whether a passage has a term that begins as this one, such as "german" for "germany"."""
+        begin = stem[:_BEGIN]
+        place = bisect_left(self._sorted, begin)
+        return place < len(self._sorted) and self._sorted[place].startswith(begin)
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._generation.bm25.vocab_dict)
 
     def bm25(self, query: Query) -> np.ndarray:
         """The BM25 score of every passage. Shape: [passage]"""

@@ -3,13 +3,15 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 from fabir.errors import InputError
 from fabir.text.tokens import UNSPACED
 
 # Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
-_find_names = re.compile(r"(?<!^)\b[A-ZÀ-ÖØ-Þ]\w+").findall
+_find_tokens = re.compile(r"\w+|[.?!:]").findall
+_TITLES = frozenset(["dr", "mr", "mrs", "ms", "prof", "st"])  # of people
 # Stop words: words without content, which occur in most passages.
 _STOP_WORD_LIST = """
     a also an and are as at be been being but by can could did do does for from had has have he her
@@ -34,8 +36,18 @@ def content_words(question: list[str]) -> list[str]:
 
 
 def names(question: str) -> list[str]:
-    """Words that are names or parts of names: those with a capital, without the first."""
-    return _find_names(question.strip())
+    """Words that are names or parts of names: those with a capital inside a sentence.
+
+    Abbreviations of up to four capitals are left out, since texts often have the words in full. In
+    a question with a capital on a stop word, as in titles, capitals do not tell names.
+    """
+    tokens = _find_tokens(unicodedata.normalize("NFC", question))
+    inside = [word for before, word in pairwise(tokens) if before not in set(".?!:")]
+    capital = [word for word in inside if word[0].isupper() and len(word) > 1]
+    if any(word.lower() in _STOP_WORDS for word in capital):
+        return []
+    short = [word for word in capital if word.isupper() and len(word) <= 4]
+    return [word for word in capital if word not in short and word.lower() not in _TITLES]
 
 
 def can_stem() -> bool:

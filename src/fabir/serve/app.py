@@ -116,7 +116,7 @@ def create_app(
     Args:
         predictor: reads the passages; nothing else may use it afterwards
         asker: answers from an index
-        explainer: makes the attention view; by default that of the bundled reader
+        explainer: makes the attention view; by default that of `fast`
         max_waiting: see `Batcher`
         allowed_hosts: see `Guard`
     """

@@ -25,7 +25,7 @@ class Explainer:
     """Makes pages that show a reader's attention.
 
     Args:
-        folder: a reader's folder or name; the bundled reader's by default
+        folder: a reader's folder or name; that of `fast` by default
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -28,7 +28,7 @@ def serve(
 
     Args:
         port: 0 for any free port; stderr shows it
-        reader: a reader's folder; the bundled reader by default
+        reader: a reader's folder; `fast` by default
         index: the folder of an index to answer from
         names: host names to accept in requests, besides "localhost" and IP addresses. Without
             names, any host is accepted if the service listens on more than this computer

@@ -107,7 +107,11 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         reader = _new(config, features, files, no_answer)
     head = reader.network.tells_no_answer
     if head and not no_answer:
-        note("all questions have an answer: the head that tells that there is none stays as it is")
+        reader.no_answer_threshold = 1.0
+        note(
+            "all questions have an answer: the head that tells that there is none stays as it is, "
+            "and the model always answers"
+        )
     examples = usable_examples(
         features, reader.vocabulary, config.training, file_of, unanswerable=head
     )
