@@ -83,7 +83,7 @@ def test_answer_says_what_is_withheld(
     monkeypatch.setattr(Predictor, "read_all", lambda *_: iter([found]))
     options = ("answer", "What pulls?", "--passage", str(passage), "--threshold")
     main([*options, "0.5"])
-    likely = 'probably not in the text (84 %); best guess: "the drops down" (score 0.12)\n'
+    likely = 'probably not in the text (84 %); best guess: "the drops down"\n'
     assert capsys.readouterr() == ("", likely)
     found = replace(found, no_answer=0.49)
     main([*options, "0.5"])

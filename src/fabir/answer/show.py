@@ -52,7 +52,7 @@ def show_withheld(answers: list[Answer], reading: Reading) -> None:
 
 
 def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str:
-    """One line that says that no answer is given, with the best guess and its score.
+    """One line that says that no answer is given, with the best guess.
 
     Args:
         no_answer: probability that there is none
@@ -60,7 +60,7 @@ def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str
     """
     if no_answer >= 0.5:
         found = f"probably not in the {where} ({100 * no_answer:.0f} %)"
-        return f'{found}; best guess: "{guess}" (score {score:.2f})'
+        return f'{found}; best guess: "{guess}"'  # a score is the chance if there is an answer
     none = f", no answer {100 * no_answer:.0f} %" if no_answer > 1 - score + 1e-6 else ""
     return f'no answer is sure enough (best: "{guess}", score {score:.2f}{none})'
 
