@@ -118,6 +118,8 @@ class Ranker:
 
     def _known(self, stem: str) -> bool:
         """Whether a passage has a term that begins as this one, such as "german" for "germany"."""
+        if stem in self._generation.bm25.vocab_dict:  # as most are: nothing is sorted for these
+            return True
         begin = stem[:_BEGIN]
         place = bisect_left(self._sorted, begin)
         return place < len(self._sorted) and self._sorted[place].startswith(begin)

@@ -46,8 +46,11 @@ def names(question: str) -> list[str]:
     capital = [word for word in inside if word[0].isupper() and len(word) > 1]
     if any(word.lower() in _STOP_WORDS for word in capital):
         return []
-    short = [word for word in capital if word.isupper() and len(word) <= 4]
-    return [word for word in capital if word not in short and word.lower() not in _TITLES]
+    return [
+        word
+        for word in capital
+        if not (word.isupper() and len(word) <= 4) and word.lower() not in _TITLES
+    ]
 
 
 def can_stem() -> bool:
