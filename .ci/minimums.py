@@ -28,8 +28,9 @@ from fabir.runtime.store import EMBED, FILES, copy_model, write_model
 
 sys.path.append("tests")
 from collection import PAGES, write_collection, write_pdf
+from office_files import write_docx
 
-EXTRAS = "documents", "serve"
+EXTRAS = "documents", "parquet", "pdf", "serve"
 ASKED = {"question": "When did it open?", "passage": "The bridge opened in 1887."}
 QUESTIONS = {  # the file that each is answered from
     "Who flew the first kite of the valley?": "kites.md",
@@ -37,11 +38,9 @@ QUESTIONS = {  # the file that each is answered from
     "Who founded the abbey of Lund?": "abbey.docx",
     "Who tamed the bear of Oslo?": "bears.parquet",
 }
+ABBEY = "<w:p><w:r><w:t>The abbey of Lund was founded by Olaf Strand.</w:t></w:r></w:p>"
 WRITE = """
-import docx, pyarrow, pyarrow.parquet
-document = docx.Document()
-document.add_paragraph("The abbey of Lund was founded by Olaf Strand.")
-document.save("abbey.docx")
+import pyarrow, pyarrow.parquet
 table = pyarrow.table({"text": ["The bear of Oslo was tamed by Ida Holm."]})
 pyarrow.parquet.write_table(table, "bears.parquet")
 """
@@ -67,7 +66,8 @@ def install(wheel: Path, folder: Path) -> Path:
     """An environment's Python."""
     project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    required = project["dependencies"] + [each for extra in EXTRAS for each in extras[extra]]
+    brought = [each for extra in EXTRAS for each in extras[extra] if not each.startswith("fabir[")]
+    required = project["dependencies"] + brought
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     pip = python, "-m", "pip", "install", "--only-binary", ":all:"
@@ -102,6 +102,7 @@ def index_documents(python: Path, folder: Path) -> Path:
     (documents := folder / "documents").mkdir()
     write_collection(documents)
     write_pdf(documents / "mill.pdf", PAGES)
+    write_docx(documents / "abbey.docx", ABBEY)
     subprocess.run([python, "-c", WRITE], cwd=documents, check=True)
     said(python, "-m", "fabir", "index", documents, "--output", folder / "index")
     return folder / "index"

@@ -32,10 +32,10 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from retrieval import write_passages
@@ -46,12 +46,13 @@ from fabir.evaluation.calibration import logistic_regression
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
 from fabir.runtime.locate import find_model
-from fabir.runtime.settings import Calibration
+from fabir.runtime.settings import FURTHEST, Calibration
 from fabir.runtime.store import change_settings
-from fabir.search.asker import PASSAGES
+from fabir.search.asker import Asker, highest_score
 from fabir.search.index import Index
 from fabir.text.sentences import sentences
 
+SPANS = 2  # of a passage: the first may only repeat the question
 LARGEST = 50  # documents of a small collection
 SENTENCES = 3  # of a document that is cut
 TRIED = 10  # questions of which one is asked
@@ -169,7 +170,7 @@ def ask_one(
             yield ask("small: renamed", index, predictor, renamed(question, names, chance))
     for questions in (near, far):
         if questions:
-            likeliest = max(questions, key=lambda each: highest_score(index.search(each.text, 1)))
+            likeliest = max(questions, key=lambda each: best_match(index, each.text))
             yield ask("small: lacking", index, predictor, likeliest)
 
 
@@ -284,27 +285,29 @@ def quality(asked: list[Asked], kind: str, weights: Calibration) -> float:
 def candidates(
     index: Index, predictor: Predictor, question: str, answers: list[str]
 ) -> list[Candidate]:
-    passages = index.search(question, PASSAGES)
-    highest = highest_score(passages)
+    asker = Asker(index, predictor)
+    passages = asker.search(question)
+    readings = predictor.read_all(asker.pairs(question, passages), SPANS)
+    found = asker.found(question, passages, readings)
+    highest = highest_score(found)
     unknown = float(bool(index.unknown_names(question)))
-    readings = predictor.read_all((question, passage.text) for passage in passages)
     return [
         Candidate(
             highest,
             unknown,
-            passage.score - highest,
+            -min(max(highest - passage.score, 0.0), FURTHEST),
             math.log(max(answer.score, 1e-30)),
             math.log(max(1 - reading.no_answer, 1e-30)),
             exact_match(answer.text, answers),
             f1(answer.text, answers),
         )
-        for passage, reading in zip(passages, readings, strict=True)
+        for passage, reading in found
         for answer in reading.answers
     ]
 
 
-def highest_score(passages: Iterable[Any]) -> float:
-    return max((passage.score for passage in passages), default=0.0)
+def best_match(index: Index, question: str) -> float:
+    return max((passage.score for passage in index.search(question, 1)), default=0.0)
 
 
 def value(candidate: Candidate, weights: Calibration) -> float:

@@ -36,24 +36,41 @@ def write_collection(folder: Path) -> None:
 
 def write_pdf(path: Path, pages: list[str]) -> None:
     """A PDF of one line a page, by hand."""
-    kids = " ".join(f"{3 + 2 * number} 0 R" for number in range(len(pages)))
+    write_pdf_pages(path, [f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET" for text in pages])
+
+
+def write_pdf_pages(
+    path: Path,
+    contents: list[str],
+    *,
+    fonts: str = "/F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    page: str = "",
+    catalog: str = "",
+    title: str = "",
+) -> None:
+    """A PDF of pages with these content streams, by hand. Fonts and the rest are PDF too."""
+    kids = " ".join(f"{3 + 2 * number} 0 R" for number in range(len(contents)))
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        f"<< /Type /Catalog /Pages 2 0 R {catalog} >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(contents)} >>",
     ]
-    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    for number, text in enumerate(pages):
-        stream = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET"
+    for number, stream in enumerate(contents):
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {4 + 2 * number} 0 R "
-            f"/Resources << /Font << /F1 {font} >> >> >>"
+            f"/Resources << /Font << {fonts} >> >> {page} >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    objects.append(f"<< /Title ({title}) >>")
+    write_pdf_objects(path, objects, f"/Info {len(objects)} 0 R")
+
+
+def write_pdf_objects(path: Path, objects: list[str], trailer: str = "") -> None:
+    """A PDF of these objects, numbered from 1; the first is its catalog."""
     content, places = "%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(content))
         content += f"{number} 0 obj\n{body}\nendobj\n"
     table = "".join(f"{place:010} 00000 n \n" for place in places)
     content += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
-    content += f"trailer << /Root 1 0 R /Size {len(objects) + 1} >>\n"
+    content += f"trailer << /Root 1 0 R /Size {len(objects) + 1} {trailer} >>\n"
     path.write_text(f"{content}startxref\n{content.index('xref')}\n%%EOF\n", "latin-1")

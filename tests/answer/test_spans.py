@@ -112,3 +112,14 @@ def test_limits_below_one_are_refused(max_words: int, k: int) -> None:
 def test_shapes_that_would_broadcast_are_refused(end: np.ndarray) -> None:
     with pytest.raises(ValueError, match="one shape"):
         top_spans(np.zeros((1, 3)), end)
+
+
+def test_a_span_stays_on_its_line() -> None:
+    start, end = np.zeros((2, 4)), np.zeros((2, 4))
+    start[:, 1], end[:, 2], end[:, 3] = 9, 9, 8
+    lines = np.array([[0, 0, 1, 1], [0, 1, 1, 2]])
+    spans = top_spans(start, end, k=6, lines=lines)
+    found = [set(zip(*row, strict=True)) for row in zip(spans.start, spans.end, strict=True)]
+    assert found[0] == {(0, 0), (0, 1), (1, 1), (2, 2), (2, 3), (3, 3)}
+    assert [(int(spans.start[1, 0]), int(spans.end[1, 0]))] == [(1, 2)]
+    assert (0, 1) not in found[1]

@@ -1,13 +1,16 @@
 """Asking an index: answers that stand where they say, the best of all passages, or none."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from queue import Queue
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,7 +46,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def index(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Index:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     return Index.build([collection], tmp_path_factory.mktemp("index"))
 
 
@@ -119,7 +122,7 @@ def test_the_bundled_reader_finds_answers(index: Index, predictor: Predictor) ->
 
 
 def passage(text: str, score: float) -> Passage:
-    return Passage(text, score, "a.txt", "a", None, 1, 0, len(text))
+    return Passage(text, score, "a.txt", "/a.txt", "a", None, 1, 0, len(text))
 
 
 def test_both_the_search_and_the_reader_count() -> None:
@@ -173,14 +176,14 @@ def test_a_passage_that_may_have_no_answer_counts_less_where_the_calibration_say
 
 
 def test_a_model_without_a_calibration_withholds_no_answer(index: Index) -> None:
-    pointing: Any = Pointing(kite=1e-12)
+    pointing: Any = Pointing(flown=1e-12)
     pointing.model.calibration = NEUTRAL
     assert Asker(index, pointing).ask("Who flew the kite?")
     assert not Asker(index, pointing, threshold=0.5).ask("Who flew the kite?")
 
 
 def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: Index) -> None:
-    asking, pointing = asker(index, kite=0.9)
+    asking, pointing = asker(index, flown=0.9)
     (found, *_) = asking.ask("Who flew the kite?", 1)
     lower, higher = found.score * 0.9, min(1.0, found.score * 1.1)
     kite: Any = pointing
@@ -201,33 +204,33 @@ def test_the_threshold_is_the_askers_or_the_predictors_or_the_questions(index: I
 
 
 def test_the_best_guess_is_there_if_no_answer_is_given(index: Index) -> None:
-    asking, _ = asker(index, kite=0.9)
+    asking, _ = asker(index, flown=0.9)
     result = asking.read("Who flew the kite?", 1)
     assert result.best_guess is None
     assert result.no_answer == 1 - result.answers[0].score
-    unsure, _ = asker(index, kite=1e-12)
+    unsure, _ = asker(index, flown=1e-12)
     result = unsure.read("Who flew the kite?")
     assert result.answers == []
     assert result.best_guess is not None
-    assert result.best_guess.text == "kite"
+    assert result.best_guess.text == "flown"
     assert result.no_answer == 1 - result.best_guess.score > 0.5
     assert unsure.read("zzz qqq") == Result([], 1.0, None)
 
 
 def test_with_a_threshold_the_models_own_rule_does_not_apply(index: Index) -> None:
-    pointing: Any = Pointing(kite=0.9)
+    pointing: Any = Pointing(flown=0.9)
     pointing.model.calibration = replace(FITTED, least=1.0)
     refusing = Asker(index, pointing).read("Who flew the kite?")
     assert refusing.answers == []
     assert refusing.best_guess is not None
-    assert refusing.best_guess.text == "kite"
+    assert refusing.best_guess.text == "flown"
     given = Asker(index, pointing, threshold=0).read("Who flew the kite?")
     assert given.answers[0] == refusing.best_guess
     assert given.best_guess is None
 
 
 def test_an_uncalibrated_models_threshold_of_no_answer_decides(index: Index) -> None:
-    pointing: Any = Pointing(kite=0.9)
+    pointing: Any = Pointing(flown=0.9)
     pointing.model.no_answer_threshold = -1.0  # no passage is sure enough
     assert Asker(index, pointing).ask("Who flew the kite?")
     pointing.model.calibration = NEUTRAL
@@ -235,7 +238,7 @@ def test_an_uncalibrated_models_threshold_of_no_answer_decides(index: Index) -> 
 
 
 def test_a_name_that_no_document_has_makes_an_answer_unlikely(index: Index) -> None:
-    asking, _ = asker(index, kite=0.9)
+    asking, _ = asker(index, flown=0.9)
     known, unknown = "Who flew the kite, Anna?", "Who flew the kite, Zebulon?"
     assert index.unknown_names(known) == []
     assert index.unknown_names(unknown) == ["Zebulon"]
@@ -249,7 +252,7 @@ def test_a_name_that_no_document_has_makes_an_answer_unlikely(index: Index) -> N
 
 
 def test_there_may_be_no_answer(index: Index) -> None:
-    asking, _ = asker(index, kite=1e-12)
+    asking, _ = asker(index, flown=1e-12)
     assert asking.ask("Who flew the kite?") == []
     assert asking.ask("zzz qqq") == []
 
@@ -300,7 +303,7 @@ def test_what_is_withheld_is_said(
 ) -> None:
     def ask(score: float, *options: object) -> tuple[str, str]:
         def load(_: object, threshold: float | None) -> Pointing:
-            pointing = Pointing(kite=score)
+            pointing = Pointing(flown=score)
             pointing.threshold = threshold
             return pointing
 
@@ -309,17 +312,17 @@ def test_what_is_withheld_is_said(
         return run(capsys, "ask", question, "--index", index.folder, "--top-k", 1, *options)
 
     given = json.loads(ask(0.9, "--format", "json")[0])
-    assert (given["answers"][0]["text"], given["best_guess"]) == ("kite", None)
+    assert (given["answers"][0]["text"], given["best_guess"]) == ("flown", None)
     score = given["answers"][0]["score"]
     assert given["no_answer"] == 1 - score
     out, err = ask(0.9, "--format", "json", "--threshold", 1)
     assert json.loads(out) == given | {"answers": [], "best_guess": given["answers"][0]}
-    assert err == f'no answer is sure enough (best: "kite", score {score:.2f})\n'
+    assert err == f'no answer is sure enough (best: "flown", score {score:.2f})\n'
     assert ask(0.9, "--threshold", 1) == ("", err)
-    unlikely = 'probably not in the documents (100 %); best guess: "kite"\n'
+    unlikely = 'probably not in the documents (100 %); best guess: "flown"\n'
     assert ask(1e-12) == ("", unlikely)
     out, err = ask(1e-12, "--threshold", 0)
-    assert out.startswith("kite\t")
+    assert out.startswith("flown\t")
     assert err == ""
 
 
@@ -403,3 +406,138 @@ class Lines(list[str]):
     def __init__(self, lines: list[str], *, terminal: bool = False) -> None:
         super().__init__(lines)
         self.isatty = lambda: terminal
+
+
+ASKING = {
+    "faq.md": "# Questions people ask\n\n- When was the Harle pumping station built?\n"
+    "- Who designed the Harle pumping station?\n"
+    "- How much water does the Harle pumping station move in a day?\n"
+    "- When is the Harle museum closed? On Mondays.\n",
+    "mail.txt": "Hello Tom,\n\ndo you know when the Harle pumping station was built, and who "
+    "designed the Harle pumping station? I would like to know how much water the Harle pumping "
+    "station moves in a day.\n\nBest wishes, Ann\n",
+    "history.txt": "After the flood the town council of Harle asked Josephine Bell to design a "
+    "pumping station beside the canal. It was completed in 1873 and moved nine million litres a "
+    "day. The engines were replaced in 1921.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "document"),
+    [
+        ("When was the Harle pumping station built?", "1873", "history.txt"),
+        ("Who designed the Harle pumping station?", "Josephine Bell", "history.txt"),
+        (
+            "How much water does the Harle pumping station move in a day?",
+            "nine million litres",
+            "history.txt",
+        ),
+        ("When is the Harle museum closed?", "Mondays", "faq.md"),
+    ],
+)
+def test_text_that_repeats_a_question_does_not_answer_it(
+    predictor: Predictor, tmp_path: Path, question: str, text: str, document: str
+) -> None:
+    index = build_small(tmp_path, ASKING)
+    found = Asker(index, predictor).ask(question)[0]
+    assert (found.text, found.document) == (text, document)
+    assert found.score > 0.5
+
+
+def test_a_list_of_frequent_questions_answers_them(predictor: Predictor, tmp_path: Path) -> None:
+    faq = "# Frequently asked\n\n## When was the Marl tower built?\n\nIn 1771, after a fire.\n\n"
+    faq += "## Who designed the Marl tower?\n\nThe mason Aldo Brandt drew the plans.\n"
+    other = "The Marl tower stands in the market. It was painted in 1990 by Lise Holm."
+    index = build_small(tmp_path, {"faq.md": faq, "other.txt": other})
+    asking = Asker(index, predictor)
+    assert asking.ask("When was the Marl tower built?")[0].text == "1771"
+    found = asking.ask("Who designed the Marl tower?")[0]
+    assert (found.text, found.line) == ("Aldo Brandt", 9)
+    assert found.heading == "Who designed the Marl tower?"
+
+
+def test_a_part_of_a_section_is_read_with_its_heading(tmp_path: Path) -> None:
+    text = "# Mills\n\n" + "They grind rye. " * 20 + "One has sails.\n"
+    index = build_small(tmp_path, {"a.md": text}, size=100)
+    asking, pointing = asker(index, sails=0.9)
+    found = asking.ask("Which has sails?")[0]
+    assert pointing.read[0].startswith("Mills\n\n")
+    assert text[found.start : found.end] == found.text == "sails"
+    assert found.heading == "Mills"
+
+
+def test_an_answer_on_a_later_page_has_its_page(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    write_pdf(tmp_path / "mill.pdf", PAGES)
+    index = Index.build([tmp_path / "mill.pdf"], tmp_path / "index")
+    asking, _ = asker(index, Bergen=0.9)
+    assert asking.ask("In which town was the wheel made?")[0].page == 2
+
+
+def test_many_questions_give_what_each_alone_gives(index: Index, predictor: Predictor) -> None:
+    questions = ["Who flew the first kite?", "zzz qqq", "When was the mill built?", "Zebulon?"]
+    asking = Asker(index, predictor)
+    found = list(asking.read_many(questions, 2))
+    assert [question for question, _ in found] == questions
+    for question, result in found:
+        alone = asking.read(question, 2)
+        assert [each.text for each in result.answers] == [each.text for each in alone.answers]
+        assert result.no_answer == pytest.approx(alone.no_answer, abs=1e-4)
+
+
+def test_each_of_many_questions_is_answered_before_the_next_one_comes(
+    index: Index, predictor: Predictor
+) -> None:
+    results = Queue[Any]()
+    questions = Queue[str]()
+    asking = Asker(index, predictor)
+
+    def answer() -> None:
+        for each in asking.read_many(iter(questions.get, ""), 1):
+            results.put(each)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    for question in ("zzz qqq", "When was the mill built?", "qqq"):
+        questions.put(question)
+        assert results.get(timeout=60)[0] == question
+    questions.put("")
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_questions_from_a_pipe_stand_beside_their_answers(
+    capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = ["Who flew the first kite?", "zzz qqq", "When was the mill built?"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n\n".join(questions)))
+    out, err = run(capsys, "ask", "--index", index.folder, "--top-k", 1)
+    assert out.splitlines() == [
+        "Who flew the first kite?\tAnna Mill\tkites.md, line 3",
+        "zzz qqq\t\t",
+        "When was the mill built?\t1902\tmill.pdf, page 1",
+    ]
+    assert err == ""
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(questions)))
+    out, _ = run(capsys, "ask", "--index", index.folder, "--format", "json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [record["question"] for record in records] == questions
+    assert Path(records[2]["answers"][0]["path"]).name == "mill.pdf"
+
+
+def test_hyphens_at_line_ends_are_not_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "The old station of Torvald above the lake was led by Annika Hed-\nlund until 1904.\n"
+    index = build_small(tmp_path, {"a.txt": text})
+    word = "Annika Hed-\nlund"
+    monkeypatch.setattr(Predictor, "load", lambda *_, **__: Pointing(**{word: 0.9}))
+    out, _ = run(capsys, "ask", "Who led the station?", "--index", index.folder)
+    assert out == "Annika Hedlund\ta.txt, line 1\n"
+
+
+def build_small(folder: Path, texts: dict[str, str], size: int = 1000) -> Index:
+    (folder / "files").mkdir()
+    for name, text in texts.items():
+        (folder / "files" / name).write_text(text, "utf-8")
+    return Index.build([folder / "files"], folder / "index", size=size)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.search.passages import passages, unwrap_lines
+from fabir.search.passages import passages
 
 WORDS = ["Rain falls.", "a", "Dr. Mill", "。", "?!", "x" * 30]
 SPACES = [" ", "\t", "\n", "\r\n", "\n\n", " \n \n", " " * 120]
@@ -13,25 +13,16 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join))
 
 
 @given(TEXTS, st.integers(1, 80), st.lists(st.integers(0, 100), max_size=4))
-def test_passages_are_pieces_that_cover_the_text(text: str, size: int, borders: list[int]) -> None:
-    pages = [border for border in sorted(borders) if border <= len(text)]
-    found = passages(text, size, pages)
+def test_passages_are_pieces_that_cover_the_text(text: str, size: int, places: list[int]) -> None:
+    found = passages(text, size, [(place, place + 1) for place in sorted(places)])
     after = 0
     for start, end in found:
         assert after <= start < end
         assert text[start:end] == text[start:end].strip()
         assert not text[after:start].strip()
         assert end - start <= 1.25 * size
-        assert not any(start < page < end for page in pages)
         after = end
     assert not text[after:].strip()
-
-
-@given(TEXTS)
-def test_flowing_text_has_everything_where_it_was(text: str) -> None:
-    changed = [(old, new) for old, new in zip(text, unwrap_lines(text), strict=True) if old != new]
-    assert {new for _, new in changed} <= {" "}
-    assert {old for old, _ in changed} <= {"\r", "\n"}
 
 
 def cut(text: str, size: int) -> list[str]:
@@ -42,6 +33,37 @@ def test_paragraphs_are_passages_and_a_heading_goes_with_what_follows() -> None:
     first, second = "Rain falls from clouds to the ground.", "Snow falls when it is very cold."
     text = f"# Weather\n\n{first}\n \n{second}\n\n"
     assert cut(text, 40) == [f"# Weather\n\n{first}", second]
+
+
+LONG = "The river rises in the hills of Tarn and flows through nine villages to the sea. " * 3
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\n"])
+def test_a_heading_never_ends_a_passage(gap: str) -> None:
+    expected = [
+        LONG[:200].strip(),
+        f"## Opening hours{gap}From 9:30 to 17:45.",
+        f"## Prices{gap}### For groups{gap}{LONG.strip()}",
+    ]
+    text = gap.join(expected)
+    places = [text.index(name) for name in ("Opening", "Prices", "For groups")]
+    headings = [(place, text.index("\n", place)) for place in places]
+    assert [text[start:end] for start, end in passages(text, 1000, headings)] == expected
+
+
+def test_a_short_line_is_a_heading_where_none_is_known() -> None:
+    text = f"{LONG[:200]}\n\nOpening hours\n\nFrom 9:30 to 17:45 on weekdays."
+    assert cut(text, 1000) == [
+        LONG[:200].strip(),
+        "Opening hours\n\nFrom 9:30 to 17:45 on weekdays.",
+    ]
+
+
+def test_many_short_lines_are_passages_of_some_length() -> None:
+    lines = [f"Item {number}" for number in range(500)]
+    parts = cut("\n\n".join(lines), 1000)
+    assert "\n\n".join(parts).split("\n\n") == lines
+    assert all(900 < len(part) < 1100 for part in parts[:-1])
 
 
 def test_long_paragraphs_are_cut_between_sentences_into_similar_parts() -> None:
@@ -56,13 +78,6 @@ def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
     parts = cut(text, 50)
     assert " ".join(parts) == text
     assert all(set(part.split()) == {"drop"} for part in parts)
-
-
-def test_lines_of_even_length_are_read_as_sentences() -> None:
-    line = "The abbey was founded in the year 1082 by a duke"
-    assert unwrap_lines(f"{line}\nof Normandy") == f"{line} of Normandy"
-    assert unwrap_lines(f"{line}.\nOf Normandy") == f"{line}.\nOf Normandy"
-    assert unwrap_lines("Kites\nand wind") == "Kites\nand wind"
 
 
 @pytest.mark.parametrize("text", [" " * 300_000, "\n" * 300_000, "A. " * 100_000, "x" * 300_000])

@@ -1,5 +1,6 @@
 """Ranking: the proximity of a question's words, and what a long question costs."""
 
+import json
 import random
 import tracemalloc
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fabir.search import ranking
 from fabir.search.index import Index
 from fabir.search.ranking import WINDOWS, Ranker
 from fabir.search.storage import open_generation
@@ -52,3 +54,45 @@ def test_a_question_of_a_thousand_words_needs_little_memory(tmp_path: Path) -> N
     finally:
         tracemalloc.stop()
     assert peak < 100 << 20
+
+
+def test_copies_of_a_passage_take_one_place(tmp_path: Path) -> None:
+    minutes = (
+        "The annual fee of the Marnix club was discussed. The annual fee will be fixed in May."
+    )
+    folder = tmp_path / "club"
+    folder.mkdir()
+    for number in range(1, 7):
+        (folder / f"copy-{number}.txt").write_text(minutes)
+    (folder / "draft.txt").write_text(minutes.replace("discussed", "discussed again"))
+    (folder / "may.txt").write_text("In May the Marnix members fixed the annual fee at 85 crowns.")
+    best, other = Index.build([folder], tmp_path / "index").search("annual fee of Marnix", 5)
+    assert best.document == "copy-1.txt"
+    assert sorted(best.copies) == [*(f"copy-{number}.txt" for number in range(2, 7)), "draft.txt"]
+    assert (other.document, other.copies) == ("may.txt", ())
+
+
+def test_many_copies_do_not_hide_what_is_behind_them(tmp_path: Path) -> None:
+    rows = [{"text": "The fee of the club is discussed in May."}] * 300
+    rows.append({"text": "The members of a club pay 85 crowns."})
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = Index.build([path], tmp_path / "index").search("fee of the club", 2)
+    assert [each.document for each in found] == ["rows.jsonl#1", "rows.jsonl#301"]
+
+
+def test_a_passage_that_is_scored_anew_has_the_score_of_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [
+        "The kite flew over the old mill.",
+        "A kite, a kite and rain.",
+        "Snow on the mill. " * 9,
+    ]
+    index = Index.open(build(tmp_path, texts))
+    question = "Did a kite fly over the mill?"
+    found = index.search(question)
+    monkeypatch.setattr(ranking, "blank_echoes", lambda text, *_: f"{text} ")
+    again = index.search(question)
+    assert [each.text for each in again] == [each.text for each in found]
+    assert [each.score for each in again] == pytest.approx([each.score for each in found], abs=1e-4)

@@ -170,6 +170,8 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
         ('{"question": "Who?", "passage": "a", "threshold": -1}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "threshold": NaN}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "threshold": "much"}', 422, "threshold: Input"),
+        ('{"question": "Who?", "passage": "a", "threshold": "0"}', 422, "threshold: Input"),
+        ('{"question": "Who?", "passage": "a", "threshold": true}', 422, "threshold: Input"),
         ('{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}", 400, "body"),
         (json.dumps({"question": "w" * 1001, "passage": "a"}), 422, "at most 1000 char"),
         (json.dumps({"question": "Who?", "passage": "a" * 100_001}), 422, "at most 100000 char"),
@@ -249,7 +251,10 @@ def test_an_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Pat
     assert [each["text"] for each in found] == [a.text for a in asker.ask(*asked.values())]
     strict = post(predictor, "/ask", json={**asked, "threshold": 1}, options={"asker": asker})
     assert strict.json()["answers"] == []
-    assert strict.json()["best_guess"] == pytest.approx(found[0])
+    guess = strict.json()["best_guess"]
+    assert guess["score"] == pytest.approx(found[0]["score"])
+    assert guess | {"score": 0} == found[0] | {"score": 0}
+    assert str(tmp_path) not in strict.text  # where the files are is nobody's business
     assert strict.json()["no_answer"] == pytest.approx(1 - found[0]["score"])
 
 

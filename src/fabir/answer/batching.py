@@ -224,7 +224,8 @@ def _decode(
     """
     sides = logits.start[:, first:], logits.end[:, first:]
     wanted = min(_spans_for(top_k, max_words), sides[0].shape[1] * max_words)
-    spans = top_spans(*sides, max_words=max_words, k=wanted)
+    lines = _lines(batch, sides[0].shape[1])
+    spans = top_spans(*sides, max_words=max_words, k=wanted, lines=lines)
     (start_mass, start_place), (end_mass, end_place) = (
         _log_sums(side, spans.start, spans.end) for side in sides
     )
@@ -243,6 +244,17 @@ def _decode(
         head = np.full(len(scores), row[2] or 0.0, np.float32)
         found.append(Found(Candidates(starts, ends, scores, place[real], head), *row))
     return found
+
+
+def _lines(batch: list[Window], length: int) -> np.ndarray | None:
+    """The line of each word of each window: [batch, length], padded; None if none has several."""
+    if all(window.part.lines is None for window in batch):
+        return None
+    lines = np.zeros((len(batch), length), np.int64)
+    for row, window in zip(lines, batch, strict=True):
+        if window.part.lines is not None:
+            row[: len(window.part.lines)] = window.part.lines
+    return lines
 
 
 def _spans_for(top_k: int, n: int) -> int:

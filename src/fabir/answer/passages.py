@@ -11,6 +11,7 @@ import numpy as np
 from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
+from fabir.text.lines import hard_line_ends
 from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
@@ -18,11 +19,16 @@ _WORD = 80  # bytes, about, of a word and its offsets
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """One window of a passage. It compares by identity, and questions about it share it."""
+    """One window of a passage. It compares by identity, and questions about it share it.
+
+    lines: the number of the line on which each word stands, by hard line ends; None if all stand on
+        one
+    """
 
     words: list[str]
     starts: np.ndarray  # character offsets of the least answer with a word, see `place_words`
     ends: np.ndarray
+    lines: np.ndarray | None = None
     encoded: np.ndarray | None = None  # [words, features], once a model has encoded it
 
 
@@ -85,8 +91,15 @@ class PassageCache:
 
     def _split(self, passage: str) -> list[Part]:
         words, starts, ends = place_words(passage)
+        breaks = hard_line_ends(passage)
+        lines = np.searchsorted(breaks, starts) if breaks else None
         return [
-            Part(words[begin:end], starts[begin:end], ends[begin:end])
+            Part(
+                words[begin:end],
+                starts[begin:end],
+                ends[begin:end],
+                None if lines is None else lines[begin:end],
+            )
             for begin, end in windows(len(words), self.window, self.stride)
         ]
 

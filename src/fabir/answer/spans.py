@@ -22,7 +22,14 @@ class Spans(NamedTuple):
     score: np.ndarray  # [batch, k] float32, start score + end score
 
 
-def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int = 1) -> Spans:
+def top_spans(
+    start: np.ndarray,
+    end: np.ndarray,
+    *,
+    max_words: int = 15,
+    k: int = 1,
+    lines: np.ndarray | None = None,
+) -> Spans:
     """Maximise `start[i] + end[j]` subject to `i <= j < i + max_words` (eq. 19, in logarithms).
 
     Args:
@@ -31,6 +38,7 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
         end: [batch, passage] the same for the last token.
         max_words: the longest span, in tokens.
         k: how many spans of each passage, overlapping ones included.
+        lines: [batch, passage] a number for each token. A span lies within tokens of one number.
 
     Among equal scores the earlier start comes first, then the shorter span. The first spans do not
     change when `k` grows. Memory is proportional to `batch * passage * max_words`.
@@ -45,6 +53,8 @@ def top_spans(start: np.ndarray, end: np.ndarray, *, max_words: int = 15, k: int
         raise ValueError(f"start {start.shape} and end {end.shape} must be one shape")
     scores = _banded(start, end, max_words)  # [batch, passage, words]
     words = scores.shape[2]
+    if lines is not None:
+        scores[lines[:, :, None] != _band(lines, words, -1)] = -np.inf
 
     starts = None
     if k > 1:  # the k best spans lie within the k starts whose best spans are best
@@ -80,12 +90,17 @@ def _first(scores: np.ndarray, k: int) -> np.ndarray:
 
 def _banded(start: np.ndarray, end: np.ndarray, max_words: int) -> np.ndarray:
     """[batch, passage, words]: the score of the span from token i to token i + word."""
-    batch, passage = start.shape
-    words = max(1, min(max_words, passage))
-    # Ends are padded for spans that reach beyond the passage. Row i of the view begins at end i.
-    ends = np.full((batch, passage + words), -np.inf, np.float32)
-    np.copyto(ends[:, :passage], end, where=end > PADDING)
-    row, column = ends.strides
-    shifted = as_strided(ends, (batch, passage, words), (row, column, column), writeable=False)
+    words = max(1, min(max_words, start.shape[1]))
+    end = np.where(end > PADDING, end, np.float32(-np.inf)).astype(np.float32, copy=False)
     start = np.where(start > PADDING, start, np.float32(-np.inf)).astype(np.float32, copy=False)
-    return start[:, :, None] + shifted
+    return start[:, :, None] + _band(end, words, -np.inf)
+
+
+def _band(values: np.ndarray, words: int, beyond: float) -> np.ndarray:
+    """[batch, passage, words]: at i, word the value of token i + word; `beyond` after the last."""
+    batch, passage = values.shape
+    padded = np.full((batch, passage + words), beyond, values.dtype)
+    padded[:, :passage] = values
+    row, column = padded.strides
+    # Row i of the view begins at value i.
+    return as_strided(padded, (batch, passage, words), (row, column, column), writeable=False)

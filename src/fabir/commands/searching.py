@@ -19,7 +19,7 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="*",
         metavar="FOLDER|FILE",
-        help=".txt, .md, .html, .pdf, .docx, .jsonl, .csv, .parquet",
+        help="documents of any kind that is read",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="INDEX")
     parser.add_argument(
@@ -34,10 +34,16 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="approximate length of a passage in characters (default 1000)",
     )
+    parser.add_argument(
+        "--language",
+        metavar="NAME",
+        help="language of the documents, for stems and stop words (default english)",
+    )
 
 
 def _index(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.search.index import SIZE, Index
+    from fabir.search.terms import ENGLISH
 
     skipped = 0
 
@@ -46,19 +52,29 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
         skipped += 1
         print(f"skipped: {reason}", file=sys.stderr)
 
+    def notice(line: str) -> None:
+        print(line, file=sys.stderr)
+
     on_skip = None if options.strict else skip
     if options.update:
-        if options.size is not None:
-            raise InputError(
-                "--size is the index's own with --update: build the index again to change it"
-            )
+        for name in ("size", "language"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    f"--{name} is the index's own with --update: build the index again to change it"
+                )
         index = Index.open(options.output)
-        index.update(options.sources or None, skip=on_skip)
+        index.update(options.sources or None, skip=on_skip, notice=notice)
     elif not options.sources:
         raise InputError("name the folders or files to index")
     else:
-        size = SIZE if options.size is None else options.size
-        index = Index.build(options.sources, options.output, size=size, skip=on_skip)
+        index = Index.build(
+            options.sources,
+            options.output,
+            size=SIZE if options.size is None else options.size,
+            language=options.language or ENGLISH,
+            skip=on_skip,
+            notice=notice,
+        )
     left_out = f"; {skipped} skipped" if skipped else ""
     print(f"{index.documents:,} documents, {len(index):,} passages{left_out}", file=sys.stderr)
 
@@ -78,16 +94,22 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.search.asker import PASSAGES, Asker
     from fabir.search.index import Index
     from fabir.search.prompt import read_questions
-    from fabir.search.show import show_json, show_text, show_withheld
+    from fabir.search.show import show_json, show_row, show_text, show_withheld
 
     passages = PASSAGES if options.passages is None else options.passages
     index = Index.open(options.index)
     predictor = Predictor.load(options.reader, threshold=options.threshold)
     asker = Asker(index, predictor, passages=passages)
-    show = show_json if options.format == "json" else show_text
-    asked = read_questions() if options.question is None else [options.question]
-    for question in asked:
-        result = asker.read(question, options.top_k)
+    if options.question is not None:
+        results = iter([(options.question, asker.read(options.question, options.top_k))])
+    elif sys.stdin.isatty():
+        results = ((each, asker.read(each, options.top_k)) for each in read_questions())
+    else:
+        results = asker.read_many(read_questions(), options.top_k)
+    as_rows = options.question is None and not sys.stdin.isatty()
+    show = show_json if options.format == "json" else show_row if as_rows else show_text
+    for question, result in results:
         show(question, result)
         sys.stdout.flush()
-        show_withheld(result)
+        if show is not show_row:
+            show_withheld(result)

@@ -16,6 +16,7 @@ SETTINGS = "config.json"
 FORMAT = 2
 _OLD = 1  # without checksums
 _MOST_BYTES = 1 << 20  # of config.json
+FURTHEST = 3.0  # search scores of passages further behind count as so far behind
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,14 @@ class Calibration:
     """The probability that an answer from a search is right: the logistic function of
 
         bias + search * highest
-            + reader * (log(score) + answerable * log(1 - no_answer) + lead * (own - highest))
+            + reader * (log(score) + answerable * log(1 - no_answer) - lead * behind)
             + unknown_name
 
-    `score` and `no_answer` are the model's. `highest` is the best passage's search score, and `own`
-    the search score of the answer's passage. `unknown_name` counts only if the question has a name
+    `score` and `no_answer` are the model's. `highest` is the search score of the best passage with
+    a credible answer. `behind` is how much less the answer's own passage has, at most 3: the best
+    passage rules out no other one. `unknown_name` counts only if the question has a name
     that no passage has. The neutral default is not fitted to any model. It
-    ranks answers by the product of `score` and `exp(own)`, and withholds none.
+    ranks answers by the product of `score` and `exp(-behind)`, and withholds none.
     `benchmarks/calibration.py` fits the numbers of a model.
 
     Args:
@@ -48,7 +50,8 @@ class Calibration:
         self, own: float, highest: float, score: float, no_answer: float, unknown_name: bool
     ) -> float:
         """The probability that an answer is right."""
-        read = math.log(max(score, 1e-30)) + self.lead * (own - highest)
+        behind = min(max(highest - own, 0.0), FURTHEST)
+        read = math.log(max(score, 1e-30)) - self.lead * behind
         read += self.answerable * math.log(max(1 - no_answer, 1e-30))
         found = self.bias + self.search * highest + self.unknown_name * unknown_name
         return _logistic(found + self.reader * read)

@@ -1,17 +1,22 @@
 """Answers questions from an index: retrieves passages, reads them and merges their answers."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
+from fabir.search.echo import blank_marks, repeats_question
 from fabir.search.index import Index, Passage
-from fabir.search.passages import unwrap_lines
+from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 
+CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
 PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
 
@@ -21,21 +26,27 @@ class Found:
 
     text: the document's characters `start` to `end`, equal to `passage[passage_start:passage_end]`
     score: probability that the answer is right
+    document, path: see `Passage`
     page, line: where the answer begins, counted from 1; None if the document has no pages or lines
+    heading: the heading that it stands under; None if there is none
     sentence: the sentence that contains the answer
+    copies: further documents that have nearly the same passage
     """
 
     text: str
     score: float
     document: str
+    path: str
     page: int | None
     line: int | None
+    heading: str | None
     start: int
     end: int
     passage: str
     passage_start: int
     passage_end: int
     sentence: str
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +104,32 @@ class Asker:
         if top_k < 1:
             raise InputError(f"top_k must be at least 1, not {top_k}")
         passages = self.search(question)
-        pairs = [(question, passage.text) for passage in passages]
-        return self.choose(question, passages, self.predictor.read_all(pairs, top_k), top_k)
+        readings = self.predictor.read_all(self.pairs(question, passages), top_k)
+        return self.choose(question, passages, readings, top_k)
+
+    def read_many(self, questions: Iterable[str], top_k: int = 5) -> Iterator[tuple[str, Result]]:
+        """Each question with its result, in their order, many read together.
+
+        A result is there as soon as it can be had, also while `questions` waits for the next one.
+        They are taken ahead in a thread of their own, as `Predictor.answer_all` takes its pairs.
+
+        Raises:
+            InputError: a blank question, or `top_k` below 1.
+        """
+        asked: deque[tuple[str, list[Passage]]] = deque()
+
+        def pairs() -> Iterator[tuple[str, str]]:
+            for question in questions:
+                passages = self.search(question)
+                asked.append((question, passages))
+                yield from self.pairs(question, passages) or [(question, "")]
+
+        readings = self.predictor.read_all(pairs(), top_k)
+        for first in readings:
+            question, passages = asked.popleft()
+            rest = islice(readings, max(len(passages) - 1, 0))
+            of_passages = [first, *rest][: len(passages)]
+            yield question, self.choose(question, passages, of_passages, top_k)
 
     def search(self, question: str) -> list[Passage]:
         """The passages to read for a question.
@@ -106,6 +141,30 @@ class Asker:
             raise InputError("the question is empty: ask something")
         return self.index.search(question, self.passages)
 
+    def pairs(self, question: str, passages: Iterable[Passage]) -> list[tuple[str, str]]:
+        """What a predictor reads: the question, and each passage with the heading before it.
+
+        Marks of headings and items are blank, and so is what only repeats the question.
+        """
+        blank = self.index.blank_echoes
+        return [
+            (question, _heading(each) + blank_marks(blank(each.text, question)))
+            for each in passages
+        ]
+
+    def found(
+        self, question: str, passages: list[Passage], readings: Iterable[Reading]
+    ) -> list[tuple[Passage, Reading]]:
+        """Each passage, and the answers in it that say more than the question.
+
+        Args:
+            readings: those of the `pairs` of the passages
+        """
+        return [
+            (passage, _within(passage, reading, question))
+            for passage, reading in zip(passages, readings, strict=True)
+        ]
+
     def choose(
         self,
         question: str,
@@ -114,7 +173,7 @@ class Asker:
         top_k: int,
         threshold: float | None = None,
     ) -> Result:
-        """The result for a question, from the readings of its passages.
+        """The result for a question, from the readings of its `pairs`.
 
         Args:
             top_k: answers at most
@@ -123,7 +182,7 @@ class Asker:
         Raises:
             InputError: `threshold` is not from 0 to 1.
         """
-        found = list(zip(passages, readings, strict=True))
+        found = self.found(question, passages, readings)
         model = self.predictor.model
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         own_rule = threshold is None
@@ -139,6 +198,24 @@ class Asker:
         return Result(answers, 1 - ranked[0][0], None if answers else _found(*ranked[0]))
 
 
+def _heading(passage: Passage) -> str:
+    """The heading before a passage, to be read with it; empty if there is none."""
+    place, text = passage.headings[0] if passage.headings else (0, "")
+    return f"{text}\n\n" if place < 0 else ""
+
+
+def _within(passage: Passage, reading: Reading, question: str) -> Reading:
+    """The answers in a passage that say more than the question."""
+    before = len(_heading(passage))
+    answers = []
+    for answer in reading.answers:
+        start, end = answer.start - before, answer.end - before
+        text = passage.text[max(start, 0) : end]
+        if start >= 0 and not repeats_question(text, question):
+            answers.append(Answer(text, start, end, answer.score))
+    return replace(reading, answers=answers)
+
+
 def merge(
     found: Iterable[tuple[Passage, Reading]],
     threshold: float = 1.0,
@@ -151,7 +228,7 @@ def merge(
     `unknown_name` is whether the question has a name that no passage has.
     """
     readings = list(found)
-    highest = max((passage.score for passage, _ in readings), default=0.0)
+    highest = highest_score(readings)
     scored = [
         (
             calibration.likely(
@@ -170,22 +247,38 @@ def merge(
     return list(best.values())
 
 
+def highest_score(found: Iterable[tuple[Passage, Reading]]) -> float:
+    """The best score of a passage with a credible answer; of any if none has one."""
+    readings = list(found)
+    credible = [
+        passage.score
+        for passage, reading in readings
+        if any(each.score * (1 - reading.no_answer) >= CREDIBLE for each in reading.answers)
+    ]
+    return max(credible or [passage.score for passage, _ in readings], default=0.0)
+
+
 def _found(score: float, passage: Passage, answer: Answer) -> Found:
     line = passage.line
     if line is not None and passage.lines_run_on:
         line += passage.text.count("\n", 0, answer.start)
+    page = passage.page and passage.page + bisect_right(passage.pages, answer.start)
+    above = [text for place, text in passage.headings if place <= answer.start]
     return Found(
         text=answer.text,
         score=score,
         document=passage.document,
-        page=passage.page,
+        path=passage.path,
+        page=page,
         line=line,
+        heading=above[-1] if above else None,
         start=passage.start + answer.start,
         end=passage.start + answer.end,
         passage=passage.text,
         passage_start=answer.start,
         passage_end=answer.end,
         sentence=passage.text[slice(*sentence_around(passage.text, answer.start, answer.end))],
+        copies=passage.copies,
     )
 
 

@@ -3,24 +3,26 @@
 import json
 import os
 import time
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fabir.documents.base import Document, printable
+from fabir.documents.process import DocumentReader
+from fabir.documents.reading import Skip
 from fabir.errors import InputError
 from fabir.progress import live_line
-from fabir.search.documents import Document, Skip, printable, read_documents
 from fabir.search.passages import passages
 from fabir.search.postings import write_postings
 from fabir.search.sources import File, find_files, short_names, stat_file
-from fabir.search.storage import DOCUMENT, FORMAT, PASSAGE, Generation, new_generation
-from fabir.search.terms import Terms, stemmer, words
+from fabir.search.storage import FORMAT, TABLES, Generation, Settings, new_generation
+from fabir.search.terms import Terms, load_language, words
 
 _NONE = -1
 
@@ -29,27 +31,32 @@ def build(
     folder: Path,
     sources: Iterable[str | Path],
     *,
-    size: int,
-    stemmed: bool,
+    settings: Settings,
     skip: Skip,
+    notice: Callable[[str], None],
     old: Generation | None = None,
 ) -> None:
     """Write the index of all documents in `sources`, files and folders.
 
-    Files that are in `old` and have not changed are not read again. `skip` gets one line for each
-    file or record that cannot be used; an exception from `skip` stops the build.
+    Files that are in `old` and have not changed are not read again. Those that cannot be opened now
+    stay as they were. `skip` gets one line for each file of which something cannot be used; an
+    exception from `skip` stops the build. `notice` gets one line about files of other kinds.
     """
     roots = [Path(os.path.abspath(source)) for source in sources]
-    files = find_files(roots, Path(os.path.abspath(folder)), skip)
+    found = find_files(roots, Path(os.path.abspath(folder)), skip)
+    if found.others:
+        notice(f"left out, of other kinds: {_counted(found.others)}")
     with (
         new_generation(folder) as made,
         _progress() as show,
-        Writer(made, size, stemmed, old) as writer,
+        DocumentReader() as reader,
+        Writer(made, settings, old) as writer,
     ):
+        files = sorted([*found.files, *writer.files_below(found.unreadable)])
         for number, path in enumerate(files, 1):
-            for passages_written in writer.add_file(path, skip):
+            for passages_written in writer.add_file(path, reader, skip):
                 show(f"{number} of {len(files)} files, {passages_written:,} passages")
-        if not writer.tokens:
+        if not writer.tokens and not old:
             raise InputError(f"no text in {', '.join(map(printable, roots))}")
         show(f"computing the BM25 scores of {writer.passages:,} passages")
         writer.finish(roots)
@@ -66,14 +73,17 @@ def _progress() -> Iterator[Callable[[str], None]]:
 class Writer:
     """Streams texts and terms to files; keeps the rows of documents and passages in memory."""
 
-    def __init__(self, folder: Path, size: int, stemmed: bool, old: Generation | None) -> None:
-        self.folder, self.size, self.stemmed, self.old = folder, size, stemmed, old
+    def __init__(self, folder: Path, settings: Settings, old: Generation | None) -> None:
+        self.folder, self.settings, self.old = folder, settings, old
         previous = [File(**file) for file in old.manifest["files"]] if old else []
         self._previous = {file.path: (file, number) for number, file in enumerate(previous)}
-        self._terms = Terms(old.bm25.vocab_dict if old else (), stemmer(stemmed))
+        stem = load_language(settings.language, settings.stemmed).stem
+        self._terms = Terms(old.bm25.vocab_dict if old else (), stem)
         self._files: list[File] = []
-        self._rows: tuple[list[np.ndarray], list[np.ndarray]] = [], []
-        self.documents = self.passages = 0
+        self._rows: dict[str, list[np.ndarray]] = {
+            table: [np.zeros(0, kind)] for table, kind in TABLES.items()
+        }
+        self._counts = dict.fromkeys(TABLES, 0)
 
     def __enter__(self) -> "Writer":
         self._texts = open(self.folder / "texts.utf8", "wb")
@@ -85,105 +95,146 @@ class Writer:
         self._tokens.close()
 
     @property
+    def passages(self) -> int:
+        """Number of passages of complete files."""
+        return self._counts["passages"]
+
+    @property
     def tokens(self) -> int:
         """Number of terms written."""
         return self._tokens.tell() // np.dtype(np.int32).itemsize
 
-    def add_file(self, path: Path, skip: Skip) -> Iterator[int]:
+    def files_below(self, folders: list[Path]) -> list[Path]:
+        """The files in the old index that are below any of `folders`."""
+        known = map(Path, self._previous)
+        return [path for path in known if any(path.is_relative_to(folder) for folder in folders)]
+
+    def add_file(self, path: Path, reader: DocumentReader, skip: Skip) -> Iterator[int]:
         """Add a file's documents and yield the number of passages. A broken file adds nothing."""
         marks = self._texts.tell(), self._tokens.tell()
         previous, number = self._previous.get(str(path), (None, _NONE))
         try:
-            file = stat_file(path, previous)
+            file, problem = _file_now(path, previous)
             if previous and file.digest == previous.digest:
-                self._append_rows(file, *self._copy_rows(number))
+                self._append_rows(file, self._copy_rows(number))
+                if problem:
+                    skip(f"{problem}; what the index has of it stays")
             else:
-                documents: list[Any] = []
-                found: list[Any] = []
-                for document in read_documents(path, skip):
-                    self._add(document, documents, found)
-                    yield self.passages + len(found)
-                self._append_rows(file, np.array(documents, DOCUMENT), np.array(found, PASSAGE))
+                rows: dict[str, list[Any]] = {table: [] for table in TABLES}
+                for document in reader.read(path, skip):
+                    self._add(document, rows)
+                    yield self.passages + len(rows["passages"])
+                made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}
+                self._append_rows(file, made)
         except InputError as error:
             for stream, mark in zip((self._texts, self._tokens), marks, strict=True):
                 stream.truncate(stream.seek(mark))
             skip(str(error))
         yield self.passages
 
-    def _append_rows(self, file: File, documents: np.ndarray, found: np.ndarray) -> None:
-        self._files.append(replace(file, documents=len(documents)))
-        for rows, new in zip(self._rows, (documents, found), strict=True):
-            rows.append(new)
-        self.documents += len(documents)
-        self.passages += len(found)
+    def _append_rows(self, file: File, rows: dict[str, np.ndarray]) -> None:
+        self._files.append(replace(file, documents=len(rows["documents"])))
+        for table, new in rows.items():
+            self._rows[table].append(new)
+            self._counts[table] += len(new)
 
-    def _add(self, document: Document, documents: list[Any], found: list[Any]) -> None:
-        """Write a document's texts and terms, and append its row and the rows of its passages."""
+    def _add(self, document: Document, rows: dict[str, list[Any]]) -> None:
+        """Write a document's texts and terms, and append its row and those of its parts."""
         parts = [part.encode() for part in (document.part, document.title, document.text)]
         ends = list(accumulate(map(len, parts), initial=self._texts.tell()))
         self._texts.write(b"".join(parts))
-        number, first = self.documents + len(documents), self.passages + len(found)
+        number, *firsts = (self._counts[table] + len(rows[table]) for table in TABLES)
         line = _NONE if document.line is None else document.line
         title = words(document.title)
-        row = len(self._files), line, document.lines_run_on, len(title), first, *ends
-        documents.append(row)
-        text, at, byte = document.text, 0, ends[2]
-        for start, end in passages(text, self.size, document.pages):
-            passage = text[start:end]
-            byte += len(text[at:start].encode())
-            last = byte + len(passage.encode())
+        row = len(self._files), line, document.lines_run_on, len(title), *firsts, *ends
+        rows["documents"].append(row)
+        text, at = document.text, 0
+        spans = passages(text, self.settings.size, document.headings)
+        byte = _byte_offsets(text, chain(*spans, *document.headings), ends[2])
+        for start, end in spans:
             if document.lines_run_on:
                 line += text.count("\n", at, start)
-            page = bisect_right(document.pages, start) or _NONE
-            found.append((number, page, line, start, end, byte, last, self.tokens))
-            numbers = [self._terms[word] for word in title + words(passage)]
+            found = number, line, start, end, byte[start], byte[end], self.tokens
+            rows["passages"].append(found)
+            numbers = [self._terms[word] for word in title + words(text[start:end])]
             self._tokens.write(np.array(numbers, np.int32).tobytes())
             at = start
+        rows["pages"] += document.pages
+        rows["headings"] += [(start, byte[start], byte[end]) for start, end in document.headings]
 
-    def _copy_rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Copy an unchanged file's texts and terms; returns its rows of documents and passages.
+    def _copy_rows(self, number: int) -> dict[str, np.ndarray]:
+        """Copy an unchanged file's texts and terms; returns the rows of all tables.
 
         The terms keep the numbers of the old generation until `finish`.
         """
         old = self.old
         assert old is not None
         begin, end = old.file_documents[number : number + 2]
-        documents = old.documents[begin:end].copy()
-        passages = slice(*old.document_passages[[begin, end]])
+        places = {table: old.rows(table, begin, end) for table in TABLES}
+        rows = {table: getattr(old, table)[place].copy() for table, place in places.items()}
+        documents, found, headings = (
+            rows[table] for table in ("documents", "passages", "headings")
+        )
+        passages = places["passages"]
         tokens = slice(*old.passage_tokens[[passages.start, passages.stop]])
-        found = old.passages[passages].copy()
         if len(documents):
             texts = slice(documents["part"][0], documents["end"][-1])
+            moved = self._texts.tell() - texts.start
             for name in ("part", "title", "text", "end"):
-                documents[name] += self._texts.tell() - texts.start
+                documents[name] += moved
             for name in ("first", "last"):
-                found[name] += self._texts.tell() - texts.start
+                found[name] += moved
+                headings[name] += moved
             found["token"] += self.tokens - tokens.start
-            found["document"] += self.documents - begin
-            documents["passage"] += self.passages - passages.start
+            found["document"] += self._counts["documents"] - begin
+            for table in ("passages", "pages", "headings"):
+                documents[table] += self._counts[table] - places[table].start
             documents["file"] = len(self._files)
             self._texts.write(old.texts[texts])
             self._tokens.write(old.tokens[tokens].tobytes())
-        return documents, found
+        return rows
 
     def finish(self, roots: list[Path]) -> None:
         """Write everything that depends on the whole collection."""
         self._texts.flush()
         self._tokens.flush()
-        documents, found = (np.concatenate(rows) for rows in self._rows)
-        np.save(self.folder / "documents.npy", documents)
-        np.save(self.folder / "passages.npy", found)
+        tables = {table: np.concatenate(rows) for table, rows in self._rows.items()}
+        for table, rows in tables.items():
+            np.save(self.folder / f"{table}.npy", rows)
         raw = self.folder / "tokens.raw"
-        tokens = np.memmap(raw, np.int32, "r")
-        write_postings(self.folder, tokens, found["token"], self._terms.stems)
+        tokens = np.memmap(raw, np.int32, "r") if self.tokens else np.zeros(0, np.int32)
+        write_postings(self.folder, tokens, tables["passages"]["token"], self._terms.stems)
         raw.unlink()
         manifest = {
             "format": FORMAT,
-            "size": self.size,
-            "stemmed": self.stemmed,
+            **self.settings._asdict(),
             "sources": [str(root) for root in roots],
             "names": short_names(self._files),
             "files": [asdict(file) for file in self._files],
         }
         # ASCII only: a file name may have bytes that are not UTF-8.
         (self.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def _file_now(path: Path, previous: File | None) -> tuple[File, str]:
+    """The state of a file, or its previous one and why it cannot be opened."""
+    try:
+        return stat_file(path, previous), ""
+    except InputError as error:
+        if previous is None:
+            raise
+        return previous, str(error)
+
+
+def _counted(others: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in others.most_common())
+
+
+def _byte_offsets(text: str, places: Iterable[int], first: int) -> dict[int, int]:
+    """The byte offset of each character offset in `places`; that of the text's start is `first`."""
+    offsets, at = {}, 0
+    for place in sorted(set(places)):
+        first += len(text[at:place].encode())
+        offsets[place] = first
+        at = place
+    return offsets

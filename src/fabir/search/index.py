@@ -1,18 +1,27 @@
 """An index over the passages of documents: building, opening, updating and searching it."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fabir.documents.base import printable
 from fabir.errors import InputError
 from fabir.search.building import build
-from fabir.search.documents import printable
+from fabir.search.echo import blank_echoes
 from fabir.search.ranking import Ranker
-from fabir.search.storage import Generation, open_generation, pointer_state
-from fabir.search.terms import can_stem
+from fabir.search.storage import Generation, Settings, open_generation, pointer_state
+from fabir.search.terms import ENGLISH, can_stem
 
 SIZE = 1000  # characters of a passage
+
+
+def _ignore(line: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +30,12 @@ class Passage:
 
     document: path of the file, relative to the common folder of all indexed files; a record adds
         "#" and its id or number
-    page: page of a PDF, from 1
+    path: absolute path of the file
+    page: page on which the passage begins, from 1; only for documents with pages
+    pages: character offsets in the passage at which further pages begin
+    headings: character offsets of the headings in the passage, and their texts; first the one
+        before the passage, with a negative offset, if it does not begin with a heading
+    copies: documents with nearly the same passage, as `document`, if they were among the candidates
     line: line of the file on which the passage begins, from 1; only for text and records
     lines_run_on: whether lines of the text are lines of the file
     score: retrieval score; comparable within a question, roughly comparable between questions
@@ -30,12 +44,16 @@ class Passage:
     text: str
     score: float
     document: str
+    path: str
     title: str
     page: int | None
     line: int | None
     start: int
     end: int
     lines_run_on: bool = False
+    pages: tuple[int, ...] = ()
+    headings: tuple[tuple[int, str], ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 class Index:
@@ -50,7 +68,7 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Index":
-        """Open the index in `folder`. Later updates do not change the opened index, see `reopen`.
+        """Open the index in `folder`. A search after an update sees the new state.
 
         Raises:
             InputError: there is no index, the index is damaged, or PyStemmer is missing.
@@ -64,22 +82,32 @@ class Index:
         folder: str | Path,
         *,
         size: int = SIZE,
+        language: str = ENGLISH,
         skip: Callable[[str], None] | None = None,
+        notice: Callable[[str], None] = _ignore,
     ) -> "Index":
         """Index files and folders into `folder`, and replace the index there.
 
         Args:
             size: approximate length of a passage in characters
-            skip: gets one line for each file or record that cannot be used; without it the first
-                such file or record is an error
+            language: of the documents, for stems and stop words; one of `terms.LANGUAGES`
+            skip: gets one line for each file of which something cannot be used; without it the
+                first one is an error
+            notice: gets one line about files of other kinds, if there are any
 
         Raises:
-            InputError: there is no text to index, `folder` cannot be used, or a file or record
-                cannot be used and there is no `skip`.
+            InputError: there is no text to index, the language is unknown, `folder` cannot be used,
+                or something of a file cannot be used and there is no `skip`.
         """
         if size < 1:
             raise InputError(f"a passage has at least 1 character, not {size}")
-        build(Path(folder), sources, size=size, stemmed=can_stem(), skip=skip or _reject)
+        build(
+            Path(folder),
+            sources,
+            settings=Settings(size, language, can_stem()),
+            skip=skip or _reject,
+            notice=notice,
+        )
         return cls(folder)
 
     def update(
@@ -87,21 +115,21 @@ class Index:
         sources: Iterable[str | Path] | None = None,
         *,
         skip: Callable[[str], None] | None = None,
+        notice: Callable[[str], None] = _ignore,
     ) -> None:
         """Read new and changed files, remove deleted files, and open the updated index.
 
         Args:
             sources: files and folders to index; by default those of the last build
-            skip: as for `build`
+            skip, notice: as for `build`
         """
         old = open_generation(self.folder)
-        manifest = old.manifest
         build(
             self.folder,
-            manifest["sources"] if sources is None else sources,
-            size=manifest["size"],
-            stemmed=manifest["stemmed"],
+            old.manifest["sources"] if sources is None else sources,
+            settings=old.settings,
             skip=skip or _reject,
+            notice=notice,
             old=old,
         )
         self.reopen()
@@ -130,35 +158,70 @@ class Index:
         return len(self._opened[0].documents)
 
     def search(self, question: str, k: int = 10) -> list[Passage]:
-        """At most `k` passages that share a content word with the question, best first."""
+        """At most `k` passages that share a content word with the question, best first.
+
+        Passages of nearly the same words take one place. An index that was updated is opened anew.
+        """
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}")
+        if not self.is_current():
+            with suppress(InputError):  # a damaged one; the old one is still open
+                self.reopen()
         generation, ranker = self._opened
-        ranking = ranker.rank(question, k)
-        pairs = zip(ranking.passages.tolist(), ranking.scores.tolist(), strict=True)
-        return [_passage(generation, number, score) for number, score in pairs]
+        return [_passage(generation, *each) for each in ranker.rank(question, k)]
 
     def unknown_names(self, question: str) -> list[str]:
         """The names in a question that no passage has, such as "Napoleon"."""
         return self._opened[1].unknown_names(question)
 
+    def blank_echoes(self, text: str, question: str) -> str:
+        """A text in which sentences that only repeat the question are blank."""
+        return blank_echoes(text, question, self._opened[1].language)
 
-def _passage(of: Generation, number: int, score: float) -> Passage:
+
+def _passage(of: Generation, number: int, score: float, copies: Iterable[int] = ()) -> Passage:
     row: Any = of.passages[number]
+    start, end = int(row["start"]), int(row["end"])
     document: Any = of.documents[row["document"]]
+    begins = of.pages[of.rows("pages", row["document"], row["document"] + 1)]
+    page, after = np.searchsorted(begins, [start, end - 1], "right").tolist()
+    text = of.text(row["first"], row["last"])
+    return Passage(
+        text=text,
+        score=score,
+        document=_name(of, document),
+        path=printable(of.manifest["files"][document["file"]]["path"]),
+        title=of.text(document["title"], document["text"]),
+        page=page or None,
+        line=int(row["line"]) if row["line"] > 0 else None,
+        start=start,
+        end=end,
+        lines_run_on=bool(document["lines_run_on"]),
+        pages=tuple((begins[page:after] - start).tolist()),
+        headings=tuple(_headings(of, row["document"], start, text)),
+        copies=tuple(_name(of, of.documents[of.passages[copy]["document"]]) for copy in copies),
+    )
+
+
+def _name(of: Generation, document: Any) -> str:
     name = printable(of.manifest["names"][document["file"]])
     part = of.text(document["part"], document["title"])
-    return Passage(
-        text=of.text(row["first"], row["last"]),
-        score=score,
-        document=f"{name}#{printable(part)}" if part else name,
-        title=of.text(document["title"], document["text"]),
-        page=int(row["page"]) if row["page"] > 0 else None,
-        line=int(row["line"]) if row["line"] > 0 else None,
-        start=int(row["start"]),
-        end=int(row["end"]),
-        lines_run_on=bool(document["lines_run_on"]),
-    )
+    return f"{name}#{printable(part)}" if part else name
+
+
+def _headings(of: Generation, document: int, start: int, text: str) -> Iterator[tuple[int, str]]:
+    """The headings in a passage of a document, and the one before if it begins with none."""
+    rows = of.headings[of.rows("headings", document, document + 1)]
+    first, last = np.searchsorted(rows["start"], [start, start + len(text)]).tolist()
+    begins_with_one = first < last and not re.search(r"\w", text[: rows["start"][first] - start])
+    for row in rows[first if begins_with_one else max(first - 1, 0) : last]:
+        yield int(row["start"]) - start, _without_marks(of.text(row["first"], row["last"]))
+
+
+def _without_marks(heading: str) -> str:
+    """A heading without the marks and lines of Markdown and reStructuredText, on one line."""
+    lines = (line.strip("#=-~*^`+ \t\r") for line in heading.split("\n"))
+    return " ".join(filter(None, lines)) or heading
 
 
 def _reject(reason: str) -> None:

@@ -1,54 +1,86 @@
 """Splits a text into passages: whole paragraphs, or the sentences of a long paragraph."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
 
+from fabir.text.lines import unwrap_lines
 from fabir.text.sentences import sentences
 
 # Separates paragraphs: a blank line, or more white space than a sentence has.
 _GAP = re.compile(r"\n[^\S\n]*\n|\s{100}")
 _SLACK = 1.25  # a paragraph up to this factor too long stays whole
-_SHORT = 0.25  # a shorter paragraph, such as a heading or a list item, joins the next one
-# A line break within a sentence of hard-wrapped text.
-_WRAPPED = re.compile(r"([^\n]{39}[^\s.!?:])(\r?\n)(?=\w)")
+_SHORT = 0.25  # a shorter paragraph, such as a list item, joins the next one
+_HEADINGS = 4  # times this, headings that follow each other are a passage of their own
+# One line that begins with a letter or a number and does not end as a sentence.
+_HEADING = re.compile(r"[^\W_][^\n]{0,78}[^\s.!?:;,]")
 
 
-def passages(text: str, size: int = 1000, pages: Sequence[int] = ()) -> list[tuple[int, int]]:
+def passages(
+    text: str, size: int = 1000, headings: Sequence[tuple[int, int]] = ()
+) -> list[tuple[int, int]]:
     """Half-open character offsets of the passages of `text`, ascending and without overlap.
 
-    Every character except white space is in a passage. A passage never crosses a page break, begins
-    or ends with white space, or is longer than 1.25 `size`.
+    Every character except white space is in a passage. A passage never begins or ends with white
+    space, or is longer than 1.25 `size`. A heading begins a passage, or goes with the headings
+    before it.
+
+    Args:
+        text: a document's text
+        size: approximate length of a passage in characters
+        headings: half-open offsets of the headings; without any, short lines are taken for some
     """
+    ends = {text.rfind("\n", 0, start) + 1: end for start, end in headings}
     found = []
-    for begin, end in pairwise(sorted({0, *pages, len(text)})):
-        for span in _join_short(_paragraphs(text, begin, end), size * _SHORT):
-            found += _cut(text, *span, size)
+    for span in _join_short(list(_paragraphs(text, ends)), size * _SHORT):
+        found += _cut(text, *span, size)
     return found
 
 
-def unwrap_lines(text: str) -> str:
-    """Replace line breaks within sentences by spaces. The length stays the same."""
-    return _WRAPPED.sub(lambda match: match[1] + " " * len(match[2]), text)
+class _Paragraph(NamedTuple):
+    """Half-open character offsets, whether it begins with a heading, and whether more follows."""
+
+    start: int
+    end: int
+    is_headed: bool
+    has_body: bool
 
 
-def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    gaps = [match.span() for match in _GAP.finditer(text, begin, end)]
-    edges = [begin, *(edge for gap in gaps for edge in gap), end]
-    for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        yield from _strip(text, start, stop)
+def _paragraphs(text: str, headings: Mapping[int, int]) -> Iterator[_Paragraph]:
+    """
+    Args:
+        headings: where the line of a heading begins, and where the heading ends
+    """
+    gaps = [match.span() for match in _GAP.finditer(text)]
+    edges = sorted({0, len(text), *chain(*gaps), *headings})
+    for edge, after in pairwise(edges):
+        for start, end in _strip(text, edge, after):
+            if edge in headings:
+                yield _Paragraph(start, end, True, headings[edge] < end)
+            else:
+                alike = not headings and bool(_HEADING.fullmatch(text, start, end))
+                yield _Paragraph(start, end, alike, not alike)
 
 
-def _join_short(spans: Iterator[tuple[int, int]], short: float) -> Iterator[tuple[int, int]]:
-    """Join each short paragraph with the next one."""
-    begin = last = None
-    for start, end in spans:
-        begin = start if begin is None else begin
+def _join_short(paragraphs: list[_Paragraph], short: float) -> Iterator[tuple[int, int]]:
+    """Join each short paragraph with the next one, and each heading with what follows.
+
+    Args:
+        short: length below which a paragraph is joined
+    """
+    begin = last = 0
+    has_body = False
+    for start, end, is_headed, more in paragraphs:
+        length = last - begin
+        if (has_body and (is_headed or length >= short)) or length >= short * _HEADINGS:
+            yield begin, last
+            begin = last
+        if begin == last:
+            begin, has_body = start, False
         last = end
-        if end - begin >= short:
-            yield begin, end
-            begin = None
-    if begin is not None and last is not None:
+        has_body |= more
+    if last > begin:
         yield begin, last
 
 

@@ -58,6 +58,8 @@ def write_postings(folder: Path, tokens: np.ndarray, firsts: np.ndarray, stems: 
     bm25 = _bm25s()(method="lucene", k1=K1, b=B, csc_backend="numpy")
     bm25.vocab_dict = {stem: number for number, stem in enumerate(kept)}
     passages: Any = _Passages(renumbered, firsts)
+    if not kept:  # bm25s has no empty index
+        return
     bm25.scores = bm25.build_index_from_ids(list(range(len(kept))), passages, show_progress=False)
     bm25.save(folder, show_progress=False)
 
@@ -68,6 +70,10 @@ def read_postings(folder: Path) -> "BM25":
     Raises:
         InputError: bm25s is missing.
     """
+    if not len(np.load(folder / "tokens.npy", mmap_mode="r")):
+        empty = _bm25s()()
+        empty.vocab_dict, empty.scores = {}, {"indptr": np.zeros(1, np.int64)}
+        return empty
     return _bm25s().load(folder, mmap=True)
 
 

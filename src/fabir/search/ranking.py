@@ -18,22 +18,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fabir.search.echo import blank_echoes
+from fabir.search.postings import K1, B
 from fabir.search.storage import Generation
-from fabir.search.terms import content_words, names, stemmer, words
+from fabir.search.terms import load_language, words
 
 CANDIDATES = 100  # passages to rerank
 _BEGIN = 5  # characters in which forms of a name agree
+ALIKE = 0.9  # share of their terms from which two passages are copies of one
 WINDOWS = 20, 50  # lengths in terms for the proximity features
 # Weights of BM25, of the two proximities, of bigrams and of the title. They maximise the likelihood
 # of the right passage on SQuAD's training questions, under a softmax over the candidates.
 WEIGHTS = np.array([11.6, 3.8, 6.0, 6.4, 3.7], np.float32)
 
 
-class Ranking(NamedTuple):
-    """Numbers of passages, best first, and their scores."""
+class Ranked(NamedTuple):
+    """A passage's number and score, and the numbers of its copies among the candidates."""
 
-    passages: np.ndarray
-    scores: np.ndarray
+    passage: int
+    score: float
+    copies: list[int]
 
 
 class Query(NamedTuple):
@@ -72,30 +76,105 @@ class Ranker:
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
-        self._stem = stemmer(generation.manifest["stemmed"])
+        settings = generation.settings
+        self.language = load_language(settings.language, settings.stemmed)
+        self._stem = self.language.stem
         self._lengths = lengths = np.diff(generation.passage_tokens)
         # The last is that of the words that no passage has.
         frequency = np.append(np.diff(generation.bm25.scores["indptr"]), 0)
         share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
+        self._mean_length = lengths.mean() if len(lengths) else 0.0
 
-    def rank(self, question: str, k: int) -> Ranking:
-        """At most `k` passages that share a content word with the question."""
+    def rank(self, question: str, k: int) -> list[Ranked]:
+        """At most `k` passages that share a content word with the question, best first.
+
+        Passages with nearly the same terms take one place.
+        """
         query = self.parse(question)
+        if not query.terms:
+            return []
         bm25 = self.bm25(query)
-        best = _best(bm25, max(k, CANDIDATES))
-        if not len(best):
-            return Ranking(best, bm25[best])
-        scores = (WEIGHTS[:, None] * self.features(query, best, bm25[best])).sum(axis=0)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return Ranking(best[order], scores[order])
+        count = max(k, CANDIDATES)
+        while True:
+            best = _best(bm25, count)
+            ranked = self.rerank(query, best, bm25[best])
+            found = self._distinct(self._without_echoes(question, query, ranked, k), k)
+            if len(found) == k or len(best) < count:
+                return found
+            count *= 10  # copies took the places of other passages
+
+    def rerank(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> list[Ranked]:
+        """All of `passages`, best first."""
+        if not len(passages):
+            return []
+        scores = self._scores(query, self._hits(query.terms, passages), bm25)
+        order = np.argsort(-scores, kind="stable")
+        pairs = zip(passages[order].tolist(), scores[order].tolist(), strict=True)
+        return [Ranked(passage, score, []) for passage, score in pairs]
+
+    def _without_echoes(
+        self, question: str, query: Query, ranked: list[Ranked], k: int
+    ) -> list[Ranked]:
+        """The same passages, ranked without what only repeats the question.
+
+        As many of the first as may be read are looked at.
+        """
+        looked = ranked[: max(2 * k, 20)]
+        scores = [self._echoless_score(question, query, each) for each in looked]
+        again = [each._replace(score=score) for each, score in zip(looked, scores, strict=True)]
+        return sorted([*again, *ranked[len(looked) :]], key=lambda each: -each.score)
+
+    def _echoless_score(self, question: str, query: Query, ranked: Ranked) -> float:
+        of = self._generation
+        row = of.passages[ranked.passage]
+        text = of.text(row["first"], row["last"])
+        left = blank_echoes(text, question, self.language)
+        if left == text:
+            return ranked.score
+        title_terms = int(of.documents["title_terms"][row["document"]])
+        number = of.bm25.vocab_dict
+        title = of.tokens[row["token"] : row["token"] + title_terms]
+        own = np.array([number.get(self._stem(word), -1) for word in words(left)], np.int32)
+        tokens = np.concatenate([title, own])
+        hits = _find_hits(query.terms, [tokens], np.array([title_terms]))
+        if not len(hits.place):
+            return 0.0
+        counts = np.bincount(hits.term, minlength=len(query.terms))
+        norm = K1 * (1 - B + B * len(tokens) / self._mean_length)
+        bm25 = (query.weights * counts / (counts + norm)).sum(keepdims=True)
+        return float(self._scores(query, hits, bm25)[0])
+
+    def _distinct(self, ranked: list[Ranked], k: int) -> list[Ranked]:
+        """The first `k` that are no copies of better ones, each with its copies."""
+        chosen: list[tuple[Ranked, set[int]]] = []
+        for each in ranked:
+            terms = self._own_terms(each.passage)
+            first = next((better for better, of in chosen if _are_alike(of, terms)), None)
+            if first:
+                first.copies.append(each.passage)
+            elif len(chosen) == k:
+                break
+            else:
+                chosen.append((each, terms))
+        return [each for each, _ in chosen]
+
+    def _own_terms(self, passage: int) -> set[int]:
+        """The terms of a passage without those of its title."""
+        of = self._generation
+        row = of.passages[passage]
+        title_terms = of.documents["title_terms"][row["document"]]
+        own = slice(row["token"] + title_terms, row["token"] + self._lengths[passage])
+        return set(of.tokens[own].tolist())
 
     def parse(self, question: str) -> Query:
         """Map a question to the collection's terms."""
         query = words(question)
         stems = [self._stem(word) for word in query]
-        content = {self._stem(word) for word in content_words(query)}
+        content = {self._stem(word) for word in self.language.content_words(question)}
         number = {stem: self._generation.bm25.vocab_dict.get(stem, -1) for stem in stems}
+        if all(number.get(stem, -1) < 0 for stem in content):
+            content |= number.keys()  # no passage has a content word: the others must do
         weight = {stem: float(self._idf[number[stem]]) * (stem in content) for stem in number}
         known = [stem for stem in number if number[stem] >= 0]
         at = {stem: place for place, stem in enumerate(known)}
@@ -112,7 +191,7 @@ class Ranker:
         """The names in a question that no passage has, and no word with the same beginning."""
         return [
             name
-            for name in names(question)
+            for name in self.language.names(question)
             if not all(self._known(self._stem(word)) for word in words(name))
         ]
 
@@ -140,31 +219,53 @@ class Ranker:
             passages: numbers of passages that have a content word of the question
             bm25: BM25 scores of these passages
         """
-        hits = self._hits(query.terms, passages)
-        shape = len(passages), len(query.terms)
-        total = query.total
-        near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
-        titled = np.zeros(shape, np.float32)
-        titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
-        in_title = (titled * query.weights).sum(axis=1) / total
-        return np.stack([bm25 / total, *near, _bigrams(hits, query, shape), in_title])
+        return _features(query, self._hits(query.terms, passages), bm25)
+
+    def _scores(self, query: Query, hits: _Hits, bm25: np.ndarray) -> np.ndarray:
+        return (WEIGHTS[:, None] * _features(query, hits, bm25)).sum(axis=0)
 
     def _hits(self, terms: list[int], passages: np.ndarray) -> _Hits:
         of = self._generation
         rows = of.passages[passages]
-        lengths = self._lengths[passages]
-        tokens = np.concatenate(
-            [of.tokens[first : first + n] for first, n in zip(rows["token"], lengths, strict=True)]
-        )
-        order = np.argsort(terms)
-        known = np.asarray(terms, np.int32)[order]
-        guess = np.minimum(np.searchsorted(known, tokens), len(terms) - 1)
-        place = np.flatnonzero(known[guess] == tokens)
-        passage = np.repeat(np.arange(len(passages)), lengths)[place]
-        begins = np.cumsum(lengths) - lengths
-        title_terms = of.documents["title_terms"][rows["document"]]
-        titled = place - begins[passage] < title_terms[passage]
-        return _Hits(passage, order[guess[place]], place, titled)
+        tokens = [
+            of.tokens[first : first + length]
+            for first, length in zip(rows["token"], self._lengths[passages], strict=True)
+        ]
+        return _find_hits(terms, tokens, of.documents["title_terms"][rows["document"]])
+
+
+def _features(query: Query, hits: _Hits, bm25: np.ndarray) -> np.ndarray:
+    shape = len(bm25), len(query.terms)
+    total = query.total
+    near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
+    titled = np.zeros(shape, np.float32)
+    titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
+    in_title = (titled * query.weights).sum(axis=1) / total
+    return np.stack([bm25 / total, *near, _bigrams(hits, query, shape), in_title])
+
+
+def _find_hits(terms: list[int], passages: list[np.ndarray], title_terms: np.ndarray) -> _Hits:
+    """
+    Args:
+        terms: the question's terms
+        passages: the terms of each passage, its title's first
+        title_terms: the number of terms of each passage's title
+    """
+    tokens = np.concatenate(passages)
+    lengths = np.array([len(each) for each in passages])
+    order = np.argsort(terms)
+    known = np.asarray(terms, np.int32)[order]
+    guess = np.minimum(np.searchsorted(known, tokens), len(terms) - 1)
+    place = np.flatnonzero(known[guess] == tokens)
+    passage = np.repeat(np.arange(len(passages)), lengths)[place]
+    begins = np.cumsum(lengths) - lengths
+    titled = place - begins[passage] < title_terms[passage]
+    return _Hits(passage, order[guess[place]], place, titled)
+
+
+def _are_alike(some: set[int], others: set[int]) -> bool:
+    fewer, more = sorted((len(some), len(others)))
+    return fewer >= ALIKE * more and len(some & others) >= ALIKE * len(some | others)
 
 
 def _best(scores: np.ndarray, k: int) -> np.ndarray:

@@ -1,12 +1,16 @@
 """Prints found answers, for people or for programs."""
 
+import re
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 from fabir.answer.show import withheld_line
+from fabir.documents.base import printable
 from fabir.search.asker import Found, Result, sentence_around
-from fabir.search.documents import printable
 from fabir.terminal import print_json
+
+_HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
 
 
 def show_json(question: str, result: Result) -> None:
@@ -26,13 +30,22 @@ def show_text(question: str, result: Result) -> None:
     console = Console(highlight=False)
     for answer in result.answers:
         title = Text(_plain(answer.text), "bold")
-        console.print(title, Text(f"  {answer.score:.0%}, {place(answer)}"), soft_wrap=True)
+        where = Text(f"  {answer.score:.0%}, {place(answer)}", f"link {Path(answer.path).as_uri()}")
+        console.print(title, where, soft_wrap=True)
         begin, end = sentence_around(answer.passage, answer.passage_start, answer.passage_end)
         before = answer.passage[begin : answer.passage_start]
         after = answer.passage[answer.passage_end : end]
         sentence = Text("  ") + Text(_spaced(before), "dim")
         sentence += Text(_spaced(answer.text), "reverse") + Text(_spaced(after), "dim")
         console.print(sentence)
+
+
+def show_row(question: str, result: Result) -> None:
+    """Print a line per answer: question, text and place. The last two are empty without answers."""
+    for answer in result.answers:
+        print(f"{_plain(question)}\t{_plain(answer.text)}\t{place(answer)}")
+    if not result.answers:
+        print(f"{_plain(question)}\t\t")
 
 
 def show_withheld(result: Result) -> None:
@@ -46,12 +59,19 @@ def show_withheld(result: Result) -> None:
 
 def place(answer: Found) -> str:
     """The place of an answer, for people."""
+    where = answer.document
     if answer.page is not None:
-        return f"{answer.document}, page {answer.page}"
-    return answer.document if answer.line is None else f"{answer.document}, line {answer.line}"
+        where += f", page {answer.page}"
+    elif answer.line is not None:
+        where += f", line {answer.line}"
+    elif answer.heading:
+        where += f", under {_plain(answer.heading)}"
+    return f"{where} (and {len(answer.copies)} more)" if answer.copies else where
 
 
 def _plain(text: str) -> str:
+    """The text on one line, as it would be printed without hyphens at line ends."""
+    text = _HYPHEN.sub("", text)
     return printable(" ".join(text.split()))
 
 

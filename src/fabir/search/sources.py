@@ -4,12 +4,15 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+from fabir.documents.base import printable
+from fabir.documents.reading import Skip, check_kind, is_document
 from fabir.errors import InputError
-from fabir.search.documents import Skip, check_kind, is_document, printable
 
 _SETTLED = 2 * 10**9  # nanoseconds; a later change certainly gives another modification time
 
@@ -25,8 +28,20 @@ class File:
     documents: int = 0
 
 
-def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> list[Path]:
-    """The documents at and below `roots`, without duplicates, sorted.
+class Found(NamedTuple):
+    """The documents at and below some folders, without duplicates, sorted.
+
+    unreadable: folders that cannot be listed
+    others: how many files of other kinds there are, by suffix
+    """
+
+    files: list[Path]
+    unreadable: list[Path]
+    others: Counter[str]
+
+
+def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
+    """The documents at and below `roots`.
 
     Hidden files, links and files of other kinds in folders are left out.
 
@@ -34,26 +49,33 @@ def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> list[Path]:
         InputError: a root is missing, or is a file of an unknown kind.
     """
     found: set[Path] = set()
+    unreadable: list[Path] = []
+    others: set[Path] = set()
+
+    def warn(error: OSError) -> None:
+        unreadable.append(Path(error.filename))
+        skip(f"cannot read {printable(error.filename)}: {error.strerror}")
+
     for root in roots:
         if root.is_dir():
-            found.update(_walk(root, leave_out, skip))
+            for path in _walk(root, leave_out, warn):
+                (found if is_document(path) else others).add(path)
         elif root.is_file():
             check_kind(root)
             found.add(root)
         else:
             raise InputError(f"cannot read {printable(root)}: no such file or folder")
-    return sorted(found)
+    kinds = Counter(printable(path.suffix.lower()) or "without a suffix" for path in others)
+    return Found(sorted(found), unreadable, kinds)
 
 
-def _walk(root: Path, leave_out: Path, skip: Skip) -> Iterator[Path]:
-    def warn(error: OSError) -> None:
-        skip(f"cannot read {printable(error.filename)}: {error.strerror}")
-
+def _walk(root: Path, leave_out: Path, warn: Callable[[OSError], None]) -> Iterator[Path]:
+    """Regular files that are not hidden, of any kind."""
     for folder, folders, names in os.walk(root, onerror=warn):
         here = Path(folder)
         folders[:] = [name for name in folders if name[0] != "." and here / name != leave_out]
         for path in (here / name for name in names if name[0] != "."):
-            if is_document(path) and stat.S_ISREG(path.lstat().st_mode):
+            if stat.S_ISREG(path.lstat().st_mode):
                 yield path
 
 
@@ -80,5 +102,5 @@ def stat_file(path: Path, previous: File | None) -> File:
 
 def short_names(files: list[File]) -> list[str]:
     """Paths relative to the common folder of all files."""
-    base = os.path.commonpath([os.path.dirname(file.path) for file in files])
+    base = os.path.commonpath([os.path.dirname(file.path) for file in files] or [os.sep])
     return [Path(os.path.relpath(file.path, base)).as_posix() for file in files]

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fabir.errors import InputError
 from fabir.files import locked, remove_partial, replacing
 from fabir.search.postings import read_postings
 
-FORMAT = 3
+FORMAT = 4
 _POINTER, _LOCK, _GENERATION, _CHECKSUMS = "current", ".lock", "generation-", "checksums.json"
 _WHOLE = 256 << 20  # bytes of an index whose files are verified as a whole
 _ENDS = 1 << 20  # bytes at the beginning and end of a file that are verified otherwise
@@ -35,7 +35,9 @@ DOCUMENT = np.dtype(
         ("line", np.int32),  # -1: none
         ("lines_run_on", np.bool_),
         ("title_terms", np.int32),  # number of title terms, which precede each passage's own terms
-        ("passage", np.int64),  # number of its first passage
+        ("passages", np.int64),  # number of its first passage, page and heading
+        ("pages", np.int64),
+        ("headings", np.int64),
         ("part", np.int64),  # byte offsets in texts.utf8 at which each begins
         ("title", np.int64),
         ("text", np.int64),
@@ -45,7 +47,6 @@ DOCUMENT = np.dtype(
 PASSAGE = np.dtype(
     [
         ("document", np.int32),
-        ("page", np.int32),  # -1: none
         ("line", np.int32),  # -1: none
         ("start", np.int64),  # characters of the document
         ("end", np.int64),
@@ -54,6 +55,27 @@ PASSAGE = np.dtype(
         ("token", np.int64),  # number of its first term
     ]
 )
+PAGE = np.dtype(np.int64)  # character of the document at which it begins
+HEADING = np.dtype(
+    [
+        ("start", np.int64),  # character of the document
+        ("first", np.int64),  # bytes of texts.utf8
+        ("last", np.int64),
+    ]
+)
+
+TABLES = {"documents": DOCUMENT, "passages": PASSAGE, "pages": PAGE, "headings": HEADING}
+
+
+class Settings(NamedTuple):
+    """What all generations of an index have in common: see `Index.build`.
+
+    stemmed: whether words are compared by their stems
+    """
+
+    size: int
+    language: str
+    stemmed: bool
 
 
 class Generation:
@@ -63,23 +85,33 @@ class Generation:
         self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
         if self.manifest["format"] != FORMAT:
             raise InputError(f"the index {folder.parent} is of another version: build it again")
-        self.documents, self.passages, self.tokens = (
+        self.documents, self.passages, self.pages, self.headings, self.tokens = (
             np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-            for name in ("documents", "passages", "tokens")
+            for name in (*TABLES, "tokens")
         )
         self.bm25 = read_postings(folder)
         with open(folder / "texts.utf8", "rb") as file:
-            self.texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            # An empty file cannot be mapped.
+            size = os.fstat(file.fileno()).st_size
+            self.texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(*(self.manifest[name] for name in Settings._fields))
 
     @cached_property
     def passage_tokens(self) -> np.ndarray:
         """Offset of each passage's first term, and the end of the last passage's terms."""
         return np.append(self.passages["token"], len(self.tokens))
 
-    @cached_property
-    def document_passages(self) -> np.ndarray:
-        """Offset of each document's first passage, and the end of the last document's passages."""
-        return np.append(self.documents["passage"], len(self.passages))
+    def rows(self, table: str, begin: int, end: int) -> slice:
+        """The rows of `table` that belong to the documents `begin` to `end`, half-open."""
+        all_rows = len(getattr(self, table))
+        if table == "documents":
+            return slice(begin, end)
+        first = self.documents[table]
+        edges = [int(first[at]) if at < len(first) else all_rows for at in (begin, end)]
+        return slice(*edges)
 
     @cached_property
     def file_documents(self) -> np.ndarray:
@@ -106,10 +138,10 @@ def open_generation(folder: Path) -> Generation:
         try:
             _verify(folder / name, checksum)
             return Generation(folder / name)
-        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
-            if isinstance(error, InputError):
-                raise
-            reason = str(error)
+        except InputError:
+            raise
+        except Exception as error:  # whatever parsers raise
+            reason = " ".join(str(error).split())[:300]
     raise InputError(f"the index in {folder} is damaged ({reason}): build it again")
 
 

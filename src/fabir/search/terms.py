@@ -3,15 +3,25 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 
 from fabir.errors import InputError
+from fabir.locks import make_lock
 from fabir.text.tokens import UNSPACED
 
 # Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
 _find_tokens = re.compile(r"\w+|[.?!:]").findall
 _TITLES = frozenset(["dr", "mr", "mrs", "ms", "prof", "st"])  # of people
+# Letters that Unicode does not decompose; characters that cannot be seen are nothing.
+_LETTERS = str.maketrans(
+    dict(zip("øØłŁđĐðÐħĦŧŦı", "oOlLdDdDhHtTi", strict=True))
+    | {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th"}
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
+)
+_HYPHENATED = re.compile(r"(\w{2,})-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
+_GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 51,234
 # Stop words: words without content, which occur in most passages.
 _STOP_WORD_LIST = """
     a also an and are as at be been being but by can could did do does for from had has have he her
@@ -19,38 +29,97 @@ _STOP_WORD_LIST = """
     than that the their then there these they this to was we were what when where which who whom
     whose why will with would you your
 """
-_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+ENGLISH = "english"
+# Those for which there are stems and stop words.
+LANGUAGES = (
+    *("danish", "dutch", ENGLISH, "french", "german", "italian", "norwegian", "portuguese"),
+    *("russian", "spanish", "swedish", "turkish"),
+)
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, in lower case and without accents."""
-    if not text.isascii():
-        parts = unicodedata.normalize("NFKD", text)
-        text = "".join(character for character in parts if not unicodedata.combining(character))
-    return _find_words(text.lower())
+    """The words of `text`, in lower case and without accents.
 
-
-def content_words(question: list[str]) -> list[str]:
-    """The words of a question without stop words; all words if it has only stop words."""
-    return [word for word in question if word not in _STOP_WORDS] or question
-
-
-def names(question: str) -> list[str]:
-    """Words that are names or parts of names: those with a capital inside a sentence.
-
-    Abbreviations of up to four capitals are left out, since texts often have the words in full. In
-    a question with a capital on a stop word, as in titles, capitals do not tell names.
+    A word that is hyphenated at the end of a line is there as a whole and in two parts. Digits in
+    groups are one word.
     """
-    tokens = _find_tokens(unicodedata.normalize("NFC", question))
-    inside = [word for before, word in pairwise(tokens) if before not in set(".?!:")]
-    capital = [word for word in inside if word[0].isupper() and len(word) > 1]
-    if any(word.lower() in _STOP_WORDS for word in capital):
-        return []
-    return [
-        word
-        for word in capital
-        if not (word.isupper() and len(word) <= 4) and word.lower() not in _TITLES
-    ]
+    return [word.lower() for word in _cased_words(text)]
+
+
+def _cased_words(text: str) -> list[str]:
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text.translate(_LETTERS))
+        text = "".join(character for character in parts if not unicodedata.combining(character))
+    if "-" in text:
+        text = _HYPHENATED.sub(r"\1\2 \1 \2", text)
+    return _find_words(_GROUPED.sub("", text))
+
+
+@dataclass(frozen=True)
+class Language:
+    """The stems and stop words of an index.
+
+    stem: from a word to its stem; the identity if words have none
+    stop_words: words without content, as `words` has them
+    """
+
+    name: str
+    stem: Callable[[str], str]
+    stop_words: frozenset[str]
+
+    def content_words(self, question: str) -> list[str]:
+        """The words of a question without stop words; all words if it has only stop words.
+
+        A stop word with a capital inside a question is a name, such as "It" or "The Who", unless
+        all words have capitals.
+        """
+        cased = _cased_words(question)
+        named = [word for word in cased[1:] if word[0].isupper()]
+        is_title = len(named) == len(cased) - 1
+        kept = [
+            word.lower()
+            for number, word in enumerate(cased)
+            if word.lower() not in self.stop_words
+            or (number and not is_title and word[0].isupper() and word != "I")
+        ]
+        return kept or [word.lower() for word in cased]
+
+    def names(self, question: str) -> list[str]:
+        """Words that are names or parts of names: those with a capital inside a sentence.
+
+        Abbreviations of up to four capitals are left out, since texts often have the words in full.
+        In a question with a capital on a stop word, as in titles, capitals do not tell names; in
+        other languages than English they never do.
+        """
+        if self.name != ENGLISH:
+            return []
+        tokens = _find_tokens(unicodedata.normalize("NFC", question))
+        inside = [word for before, word in pairwise(tokens) if before not in set(".?!:")]
+        capital = [word for word in inside if word[0].isupper() and len(word) > 1]
+        if any(word.lower() in self.stop_words for word in capital):
+            return []
+        return [
+            word
+            for word in capital
+            if not (word.isupper() and len(word) <= 4) and word.lower() not in _TITLES
+        ]
+
+
+def load_language(name: str, stemmed: bool) -> Language:
+    """The language of an index; without stems if it is not `stemmed`.
+
+    Raises:
+        InputError: an unknown language, or PyStemmer is missing.
+    """
+    if name not in LANGUAGES:
+        raise InputError(f"language {name!r} is none of {', '.join(LANGUAGES)}")
+    stop_words = _STOP_WORD_LIST.split()
+    if name != ENGLISH:
+        import bm25s.stopwords
+
+        listed = getattr(bm25s.stopwords, f"STOPWORDS_{name.upper()}")
+        stop_words = [part for word in listed for part in words(word)]
+    return Language(name, _stemmer(name) if stemmed else str, frozenset(stop_words))
 
 
 def can_stem() -> bool:
@@ -61,21 +130,20 @@ def can_stem() -> bool:
     return Stemmer is not None
 
 
-def stemmer(stemmed: bool) -> Callable[[str], str]:
-    """A function that stems words by Snowball's English rules; the identity if not `stemmed`.
-
-    Raises:
-        InputError: PyStemmer is missing.
-    """
-    if not stemmed:
-        return str
+def _stemmer(name: str) -> Callable[[str], str]:
     try:
         from Stemmer import Stemmer
     except ImportError as error:
         raise InputError(
             "the index has stems of words, which need PyStemmer: pip install 'fabir[documents]'"
         ) from error
-    return Stemmer("english").stemWord
+    stem, lock = Stemmer(name).stemWord, make_lock()
+
+    def stem_safely(word: str) -> str:  # a stemmer is not safe in threads
+        with lock:
+            return stem(word)
+
+    return stem_safely
 
 
 class Terms(dict[str, int]):

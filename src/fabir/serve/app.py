@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -24,7 +24,6 @@ from fabir.serve.page import PAGE, POLICY
 
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
-    from fabir.search.index import Passage
 
 _RETRY = {"retry-after": "1"}  # seconds
 
@@ -38,7 +37,7 @@ class Service:
         self.asker, self.explainer = asker, explainer
         self.predictor = predictor
         self.metrics = Metrics()
-        self._searching = ThreadPoolExecutor(1, "fabir-search")  # a stemmer is not thread-safe
+        self._searching = ThreadPoolExecutor(1, "fabir-search")
         self.batcher = Batcher(
             predictor, max_waiting=max_waiting, on_batch=self.metrics.batches.observe
         )
@@ -57,21 +56,14 @@ class Service:
         if self.asker is None:
             raise HTTPException(404, "there is no index: start the service with --index")
         loop = asyncio.get_running_loop()
-        passages = await loop.run_in_executor(self._searching, self._search, asked.question)
-        pairs = [(asked.question, passage.text) for passage in passages]
+        search = self.asker.search
+        passages = await loop.run_in_executor(self._searching, search, asked.question)
+        pairs = self.asker.pairs(asked.question, passages)
         readings = await self.batcher.read(pairs, asked.top_k)
         result = self.asker.choose(asked.question, passages, readings, asked.top_k, asked.threshold)
         return Findings(
             answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
         )
-
-    def _search(self, question: str) -> "list[Passage]":
-        """The passages to read for a question, from the index as it is on disk."""
-        assert self.asker is not None
-        if not self.asker.index.is_current():
-            with suppress(InputError):  # a damaged one; the old one is still open
-                self.asker.index.reopen()
-        return self.asker.search(question)
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
         """An HTML page that shows the reader's attention."""
@@ -133,7 +125,8 @@ def create_app(
     absent: dict[int | str, Any] = {404: {"model": Problem, "description": "There is no index"}}
     page: dict[int | str, Any] = {501: {"model": Problem, "description": "There is no torch"}}
     app.post("/answer", responses=PROBLEMS)(service.answer)
-    app.post("/ask", responses=PROBLEMS | absent)(service.ask)
+    hidden: Any = {"answers": {"__all__": {"path"}}, "best_guess": {"path"}}
+    app.post("/ask", responses=PROBLEMS | absent, response_model_exclude=hidden)(service.ask)
     app.post("/explain", responses=PROBLEMS | page, response_class=HTMLResponse)(service.explain)
     app.get("/health")(service.health)
     app.get("/metrics", response_class=Response)(service.measure)

@@ -2,8 +2,9 @@
 it. Idle connections make room for new ones."""
 
 import asyncio
+from weakref import WeakSet
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 1_000
 MAX_HEAD = 1 << 16  # bytes of a request's line and headers
@@ -25,10 +26,14 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) + 1 >= MAX_CONNECTIONS:
             self._make_room()
         super().connection_made(transport)
+        self._requests: WeakSet[RequestResponseCycle] = WeakSet()
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        for each in self._requests:  # uvicorn tells only the last of several that were sent at once
+            each.disconnected = True
+            each.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -48,6 +53,8 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
         self._head, self._in_body = 0, True
         super().on_headers_complete()
+        if self.cycle is not None:
+            self._requests.add(self.cycle)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_body:  # what comes after a body in pieces is not used

@@ -24,6 +24,7 @@ TopK = Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWERS, description="answ
 Threshold = Annotated[
     float | None,
     Field(
+        strict=True,
         ge=0,
         le=1,
         description="how likely an answer that is given must be; 0 always answers; null: the "

@@ -1,0 +1,252 @@
+"""Reads HTML pages: their text as a browser shows it, without style sheets and scripts.
+
+selectolax parses as browsers do. What is left out is no text of the page: hidden elements, the
+choices of a form, the text that stands in for pictures and players, and navigation. Headers and
+footers of the site are at the end. "10<sup>6</sup>" reads 10^6, "H<sub>2</sub>O" H2O.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
+from fabir.documents.encodings import decode
+from fabir.documents.html_tables import Table
+from fabir.documents.office import Paragraph, TextBuilder
+from fabir.errors import InputError
+
+MAX_DEPTH = 10_000  # of elements in each other; the parser takes a second for them
+_MAX_TITLE = 1000  # characters
+_MAX_TABLES = 20  # tables in each other; tables further in are read as blocks
+_SNIFFED = 4096  # bytes that may declare a charset
+_DECLARED = re.compile(
+    rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]*\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
+    re.IGNORECASE,
+)
+_NESTING = re.compile(
+    r"""<(/?)(?:address|article|aside|blockquote|center|details|dir|div|dl|fieldset|figure|font
+    |footer|form|h[1-6]|header|main|menu|nav|ol|pre|section|span|table|ul)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DISPLAY_NONE = re.compile(r"(?:^|;)\s*display\s*:\s*none\b", re.IGNORECASE)
+_EXPONENT = re.compile(r"[+−-]?\d+")
+_SPACE = re.compile(r"[^\S ]")
+_SPACES = re.compile("  +")
+_SOFT_HYPHEN = "\u00ad"
+
+_UNSEEN = """annotation annotation-xml audio canvas datalist defs desc embed head iframe metadata
+    noembed noframes noscript object script select style template title video"""
+_PHRASES = """a abbr acronym b bdi bdo big br button cite code data del dfn em font i img input ins
+    kbd label mark math mfrac mi mn mo mover mrow ms mstyle msqrt msub msubsup msup mtext munder
+    munderover nobr picture q rb rp rt ruby s samp semantics small span strike strong sub sup time
+    tspan tt u var wbr"""
+_NOT_SHOWN, _INLINE = frozenset(_UNSEEN.split()), frozenset(_PHRASES.split())
+_APART = frozenset(["button", "mi", "mn", "mo", "ms", "mtext"])  # inline, with space around
+_FRAMES = frozenset(["footer", "header"])
+_COUNTERS = {
+    **dict.fromkeys(["h1", "h2", "h3", "h4", "h5", "h6"], "heading"),
+    **dict.fromkeys(["listing", "plaintext", "pre", "textarea", "xmp"], "pre"),
+    **dict.fromkeys(["article", "aside", "main", "section"], "section"),
+    **dict.fromkeys(_FRAMES, "frame"),
+    "nav": "nav",
+    "thead": "thead",
+}
+_COUNTED = frozenset(_COUNTERS.values())
+_NAVIGATION_ROLES = frozenset(["menu", "menubar", "navigation", "search"])
+_FRAME_ROLES = frozenset(["banner", "contentinfo"])
+
+
+class Page(NamedTuple):
+    """title: that of the <title> element or else the first <h1>; empty if there is none"""
+
+    title: str
+    paragraphs: list[Paragraph]
+
+
+def read_html(path: Path, report: Report) -> Iterator[Document]:
+    check_size(path)
+    page = read_page(decode_html(path.read_bytes(), report.lost), report.alive)
+    text = TextBuilder()
+    text.add(page.paragraphs)
+    yield text.document(title_of(path, page.title))
+
+
+def decode_html(data: bytes, lost: Callable[[str], None] | None = None) -> str:
+    """The markup of a page that may declare its charset. See `encodings.decode`."""
+    found = _DECLARED.search(data[:_SNIFFED])
+    return decode(data, (found[1] or found[2]).decode("ascii") if found else "", lost)
+
+
+def read_page(markup: str, alive: Callable[[], None] = lambda: None) -> Page:
+    """
+    Raises:
+        InputError: the page has too many elements in each other, or its tables too much text.
+    """
+    _check_depth(markup)
+    tree = LexborHTMLParser(markup, scripting=True)
+    body = tree.body
+    if body is None:
+        return Page(_title(tree), [])
+    for navigation in False, True:  # a page may be nothing but navigation
+        reader = _Reader(navigation, alive)
+        reader.read(body)
+        if reader.paragraphs:
+            break
+    title = _title(tree) or telling_title(reader.first_heading[:_MAX_TITLE])
+    return Page(title, reader.paragraphs)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    node = tree.css_first(":not(svg) > title")
+    return telling_title(_clean(node.text())[:_MAX_TITLE]) if node else ""
+
+
+def _check_depth(markup: str) -> None:
+    depth = 0
+    for tag in _NESTING.finditer(markup):
+        depth = max(depth - 1, 0) if tag[1] else depth + 1
+        if depth > MAX_DEPTH:
+            raise InputError(f"refused: it has more than {MAX_DEPTH:,} elements in each other")
+
+
+class _Reader:
+    """Walks a tree, without recursion, and collects the paragraphs that are shown."""
+
+    def __init__(self, navigation: bool, alive: Callable[[], None]) -> None:
+        self._navigation, self._alive = navigation, alive
+        self.paragraphs: list[Paragraph] = []  # of the page, or of the table cell that is open
+        self.first_heading = ""
+        self._pieces: list[str] = []  # of the paragraph that is open
+        self._inside = dict.fromkeys(_COUNTED, 0)  # how many elements are open, by what they are
+        self._tables: list[Table | None] = []
+        self._frame: list[LexborNode] = []  # headers and footers of the site
+        self._length = 0
+
+    def read(self, body: LexborNode) -> None:
+        self._walk(body)
+        for node in self._frame:
+            self._walk(node)
+
+    def _walk(self, root: LexborNode) -> None:
+        open_elements = [("", root.iter(include_text=True))]
+        while open_elements:
+            tag, children = open_elements[-1]
+            for node in children:
+                kind = node.tag
+                if kind == "-text":
+                    self._add(node.text_content or "")
+                elif kind and kind not in _NOT_SHOWN and self._is_shown(kind, node):
+                    self._begin(kind, node)
+                    open_elements.append((kind, node.iter(include_text=True)))
+                    break
+            else:
+                open_elements.pop()
+                self._end(tag)
+
+    def _is_shown(self, tag: str, node: LexborNode) -> bool:
+        attributes = node.attributes
+        role = attributes.get("role") or "" if attributes else ""
+        if "hidden" in attributes or _DISPLAY_NONE.search(attributes.get("style") or ""):
+            return False
+        if tag == "dialog" and "open" not in attributes:
+            return False
+        if tag == "nav" or role in _NAVIGATION_ROLES:
+            inside = self._navigation or self._inside["nav"]
+            return bool(inside) or _has(node, "article, h1, main")
+        if tag in _FRAMES or role in _FRAME_ROLES:
+            inside = self._inside["section"] or self._inside["frame"]
+            if not inside and not _has(node, "article, h1, h2, h3, h4, h5, h6, main, section"):
+                self._frame.append(node)
+                return False
+        return True
+
+    def _begin(self, tag: str, node: LexborNode) -> None:
+        if tag not in _INLINE:
+            self._cut()
+            self._begin_table_part(tag, node)
+        elif tag == "br":
+            self._pieces.append("\n")
+        elif tag == "sup":
+            first = node.first_child
+            text = first.text_content if first and first.tag == "-text" else ""
+            if _EXPONENT.fullmatch((text or "").strip()):
+                self._pieces.append("^")
+        elif tag in _APART:
+            self._pieces.append(" ")
+        if counted := _COUNTERS.get(tag):
+            self._inside[counted] += 1
+
+    def _end(self, tag: str) -> None:
+        if tag not in _INLINE:
+            self._cut()
+            if tag == "h1" and not self.first_heading and self.paragraphs:
+                self.first_heading = self.paragraphs[-1].text if self.paragraphs[-1].heading else ""
+            self._end_table_part(tag)
+        elif tag in _APART:
+            self._pieces.append(" ")
+        if counted := _COUNTERS.get(tag):
+            self._inside[counted] -= 1
+
+    def _begin_table_part(self, tag: str, node: LexborNode) -> None:
+        if tag == "table":
+            layout = (node.attributes.get("role") or "") in ("none", "presentation")
+            new = len(self._tables) < _MAX_TABLES
+            self._tables.append(Table(self.paragraphs, layout) if new else None)
+        elif self._tables and (table := self._tables[-1]):
+            if tag == "tr":
+                table.begin_row(in_head=self._inside["thead"] > 0)
+            elif tag in ("td", "th"):
+                self.paragraphs = table.begin_cell(tag == "th", node.attributes)
+
+    def _end_table_part(self, tag: str) -> None:
+        if not self._tables or tag not in ("table", "td", "th"):
+            return
+        table = self._tables.pop() if tag == "table" else self._tables[-1]
+        if table is None:
+            return
+        self.paragraphs = table.outer
+        if tag == "table":
+            outside = self._tables[-1] if self._tables else None
+            for paragraph in table.paragraphs():
+                self._append(paragraph)
+                if outside:
+                    outside.layout = True
+
+    def _add(self, text: str) -> None:
+        if self._inside["pre"]:
+            self._pieces.append(text)
+        elif self._pieces or not text.isspace():
+            self._pieces.append(text.replace("\n", " "))
+
+    def _cut(self) -> None:
+        """End a paragraph."""
+        if not self._pieces:
+            return
+        text = "".join(self._pieces).replace(_SOFT_HYPHEN, "")
+        self._pieces.clear()
+        if self._inside["pre"]:
+            text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
+        else:
+            text = "\n".join(filter(None, map(_clean, text.split("\n"))))
+        if text:
+            self._append(Paragraph(text, heading=self._inside["heading"] > 0))
+
+    def _append(self, paragraph: Paragraph) -> None:
+        if not paragraph.text:
+            return
+        self.paragraphs.append(paragraph)
+        self._length += len(paragraph.text)
+        if self._length > 2 * MAX_BYTES:  # cells are counted again as parts of rows
+            raise InputError(f"more than {MAX_BYTES >> 20} million characters: split it")
+        self._alive()
+
+
+def _has(node: LexborNode, selector: str) -> bool:
+    return node.css_first(selector) is not None
+
+
+def _clean(text: str) -> str:
+    return _SPACES.sub(" ", _SPACE.sub(" ", text.replace(_SOFT_HYPHEN, ""))).strip()

@@ -1,0 +1,164 @@
+"""Reads OpenDocument texts as a word processor shows them: without what is deleted or hidden."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from fabir.documents.archives import Archive, child, text_in
+from fabir.documents.base import Document, Report, telling_title, title_of
+from fabir.documents.office import (
+    Cell,
+    Paragraph,
+    TextBuilder,
+    comment,
+    small_number,
+    table_paragraphs,
+)
+from fabir.errors import InputError
+
+_BLOCKS = "text:p", "text:h", "table:table"
+_GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
+_MARGINS = "style:header", "style:footer"
+_NO_TEXT = {"svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "title", "desc"}
+_MANIFEST = "META-INF/manifest.xml"
+_MAX_COLUMNS = 256
+_SPACES = re.compile(r"[ \t\r\n]+")
+
+
+def read_odt(path: Path, report: Report) -> Iterator[Document]:
+    """Notes and comments follow the paragraph that they are in; headers and footers the text."""
+    with Archive(path) as archive:
+        if _MANIFEST in archive and archive.mentions(_MANIFEST, b"encryption-data"):
+            raise InputError("has a password: save it without one")
+        reader = _Reader(archive)
+        text = TextBuilder()
+        for block in archive.elements("content.xml", _BLOCKS, _GONE):
+            text.add(reader.blocks([block]))
+            report.alive()
+        if not text:
+            report.lost("no text: only pictures?")
+        if "styles.xml" in archive:
+            margins = reader.blocks(archive.elements("styles.xml", _MARGINS))
+            text.add(dict.fromkeys(Paragraph(each.text) for each in margins))
+        title = _stated_title(archive) or reader.title
+    yield text.document(title_of(path, title))
+
+
+def _stated_title(archive: Archive) -> str:
+    if "meta.xml" not in archive:
+        return ""
+    return telling_title(text_in(next(archive.elements("meta.xml", {"dc:title"}), None)))
+
+
+class _Reader:
+    """Turns blocks of OpenDocument's XML into paragraphs.
+
+    title: text of the first paragraph that has the style Title
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        self.title = ""
+        self._titles, self._hidden = {"Title"}, set()
+        for part in ("styles.xml", "content.xml"):
+            if part in archive:
+                self._know_styles(archive.elements(part, {"style:style"}))
+
+    def _know_styles(self, styles: Iterable[Element]) -> None:
+        for style in styles:
+            name, properties = style.get("style:name", ""), child(style, "style:text-properties")
+            if style.get("style:parent-style-name") in self._titles:
+                self._titles.add(name)
+            if properties is not None and properties.get("text:display") == "none":
+                self._hidden.add(name)
+
+    def blocks(self, elements: Iterable[Element]) -> Iterator[Paragraph]:
+        for element in elements:
+            if element.tag in ("text:p", "text:h"):
+                yield from self._paragraph(element)
+            elif element.tag == "table:table":
+                yield from self._table(element)
+            elif element.tag not in _NO_TEXT:
+                yield from self.blocks(element)
+
+    def _paragraph(self, element: Element) -> Iterator[Paragraph]:
+        if self._is_hidden(element):
+            return
+        after: list[Paragraph] = []
+        text = "".join(self._pieces(element, after))
+        is_title = element.get("text:style-name") in self._titles
+        if is_title and not self.title:
+            self.title = text
+        yield Paragraph(text, is_title or element.tag == "text:h")
+        yield from after
+
+    def _pieces(self, element: Element, after: list[Paragraph]) -> Iterator[str]:
+        """Texts of the line; what stands outside of the line goes to `after`."""
+        yield _SPACES.sub(" ", element.text or "")
+        for each in element:
+            if each.tag == "text:s":
+                yield " " * small_number(each.get("text:c"), 1, 1000)
+            elif each.tag == "text:tab":
+                yield "\t"
+            elif each.tag == "text:line-break":
+                yield "\n"
+            elif each.tag == "text:note":
+                after += self.blocks(part for part in each if part.tag == "text:note-body")
+            elif each.tag == "office:annotation":
+                words = self.blocks(part for part in each if part.tag.startswith("text:"))
+                after += comment(text_in(child(each, "dc:creator")), words)
+            elif each.tag in _BLOCKS:
+                after += self.blocks([each])
+            elif each.tag not in _NO_TEXT and not self._is_hidden(each):
+                yield from self._pieces(each, after)
+            yield _SPACES.sub(" ", each.tail or "")
+
+    def _is_hidden(self, element: Element) -> bool:
+        return element.get("text:style-name") in self._hidden
+
+    def _table(self, table: Element) -> Iterator[Paragraph]:
+        rows: list[list[Cell]] = []
+        spans: dict[int, int] = {}
+        for row in _descend(table, "table:table-row"):
+            cells, spans = self._row(row, rows[-1] if rows else [], spans)
+            rows.append(cells)
+        heads = (each for each in table if each.tag == "table:table-header-rows")
+        marked = sum(1 for head in heads for _ in _descend(head, "table:table-row"))
+        yield from table_paragraphs(rows, marked)
+
+    def _row(
+        self, row: Element, above: list[Cell], spans: dict[int, int]
+    ) -> tuple[list[Cell], dict[int, int]]:
+        """The cells by columns, and `spans` for the next row.
+
+        A cell that is merged with the one above repeats it.
+
+        Args:
+            spans: how many more rows the cell above covers, by column
+        """
+        cells: list[Cell] = []
+        below: dict[int, int] = {}
+        for element in row:
+            column = len(cells)
+            room = _MAX_COLUMNS - column
+            times = small_number(element.get("table:number-columns-repeated"), 1, room)
+            if element.tag == "table:covered-table-cell":
+                for covered in range(column, column + times):
+                    left = spans.get(covered, 0)
+                    cells.append(above[covered] if left and covered < len(above) else None)
+                    below.setdefault(covered, max(0, left - 1))
+            elif element.tag == "table:table-cell":
+                cells += [list(self.blocks(element))] * times
+                rows = small_number(element.get("table:number-rows-spanned"), 1, 1 << 20)
+                columns = small_number(element.get("table:number-columns-spanned"), 1, room)
+                below.update(dict.fromkeys(range(column, column + columns), rows - 1))
+        return cells, below
+
+
+def _descend(element: Element, name: str) -> Iterator[Element]:
+    """The rows of a table, also those in groups."""
+    for each in element:
+        if each.tag == name:
+            yield each
+        elif each.tag.startswith("table:table-"):
+            yield from _descend(each, name)

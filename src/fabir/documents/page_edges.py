@@ -1,0 +1,115 @@
+"""Takes running headers and footers, page numbers and footnotes off pages."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from statistics import median
+
+from fabir.documents.page_layout import Line, Page, rows
+
+_SMALL = 0.92  # a footnote's letters are smaller, in those of most text
+_EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
+_OFTEN = 0.3  # least share of the pages that a running header is on
+_SAME_PLACE = 3.0  # points between the places of a running header
+_NOTE = re.compile(r"[\d*†‡§¶¹²³]")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
+
+_OnPage = tuple[int, Line]  # index of a page, and a line on it
+
+
+def take_running_lines(pages: Sequence[Page]) -> list[list[str]]:
+    """Remove running headers and footers from pages; returns for each page what is to be kept."""
+    edges = [(number, line) for number, page in enumerate(pages) for line in _edge_lines(page)]
+    least = max(2, _OFTEN * len(pages))
+    kept: list[list[str]] = [[] for _ in pages]
+    running: set[int] = set()
+    known: set[str] = set()
+    for group in chain(_same_text(edges, least), _same_count(edges, least)):
+        for number, line, text in group:
+            if id(line) in running:
+                continue
+            running.add(id(line))
+            if text not in known and not ("#" in text and _PAGE_NUMBER.fullmatch(text)):
+                kept[number].append(line.text)
+            known.add(text)
+    for page, texts in zip(pages, kept, strict=True):
+        columns = ([line for line in each if id(line) not in running] for each in page.columns)
+        if any(rest := [column for column in columns if column]):
+            page.columns = rest
+        else:
+            texts.clear()  # the page has nothing else
+    return kept
+
+
+def _edge_lines(page: Page) -> Iterator[Line]:
+    """The lines of the first and of the last rows."""
+    found = list(rows(chain.from_iterable(page.columns)))
+    count = max(1, min(_EDGE, len(found) // 4))
+    for number, row in enumerate(found):
+        if number < count or number >= len(found) - count:
+            yield from row
+
+
+def _same_text(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[int, Line, str]]]:
+    """Lines of one text at one place on many pages, but for numbers that count pages.
+
+    Yields page, line and text, in which "#" stands for such a number.
+    """
+    groups: dict[str, list[_OnPage]] = {}
+    for number, line in edges:
+        groups.setdefault(_NUMBER.sub("#", line.text), []).append((number, line))
+    for group in groups.values():
+        top = median(line.top for _, line in group)
+        group = [(number, line) for number, line in group if abs(line.top - top) < _SAME_PLACE]
+        step = _page_step(group, len(group) / 2)
+        texts = [_without_count(number, line, step) for number, line in group]
+        counts = Counter(texts)
+        yield [
+            (number, line, text)
+            for (number, line), text in zip(group, texts, strict=True)
+            if counts[text] >= least
+        ]
+
+
+def _same_count(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[int, Line, str]]]:
+    """Lines at one place on many pages, of any text with a number that counts pages."""
+    groups: dict[int, list[_OnPage]] = {}
+    for number, line in edges:
+        groups.setdefault(round(line.top / _SAME_PLACE), []).append((number, line))
+    for group in groups.values():
+        step = _page_step(group, max(3, least))
+        texts = ((number, line, _without_count(number, line, step)) for number, line in group)
+        yield [each for each in texts if each[2] != each[1].text]
+
+
+def _page_step(group: Sequence[_OnPage], least: float) -> int | None:
+    """The most usual difference between a number in a line and that of its page, if usual."""
+    steps = Counter(
+        step
+        for page, line in group
+        for step in {int(number) - page for number in _NUMBER.findall(line.text)}
+    )
+    step, count = steps.most_common(1)[0] if steps else (0, 0)
+    return step if count >= least and count > 1 else None
+
+
+def _without_count(page: int, line: Line, step: int | None) -> str:
+    for number in _NUMBER.finditer(line.text):
+        if int(number[0]) - page == step:
+            return f"{line.text[: number.start()]}#{line.text[number.end() :]}"
+    return line.text
+
+
+def take_footnotes(page: Page, size: float) -> list[list[Line]]:
+    """Remove the footnotes below the columns of a page, and return them."""
+    found = []
+    for column in page.columns:
+        begin = len(column)
+        while begin and column[begin - 1].size < _SMALL * size:
+            begin -= 1
+        if begin and any(_NOTE.match(line.text) for line in column[begin : begin + 1]):
+            found.append(column[begin:])
+            del column[begin:]
+    return found

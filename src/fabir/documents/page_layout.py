@@ -1,0 +1,247 @@
+"""Words on a page to lines in reading order: columns one after another, rows of tables whole.
+
+Places are in points, from the left and from the top of the page.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from operator import attrgetter
+from statistics import median
+from typing import NamedTuple
+
+SAME_SIZE = 1.12  # a larger ratio of sizes is between text of different kinds
+_CELL = 0.9  # a wider space, in line heights, separates cells or columns
+_AFTER_SENTENCE = 2.0  # the same after a full stop
+_GUTTER = 0.4  # least width of the space between columns, in line heights
+_ROWS = 3  # least number of rows beside each other that make columns
+_PROSE = 12  # least mean number of characters in the lines of a column
+_RUN_ON = 0.3  # least share of a column's lines that begin with a small letter
+_CELL_GAP = "   "
+_left, _right = attrgetter("left"), attrgetter("right")
+_LEADER = re.compile(r"(?:\s*[.·…]){5,}\s*")
+_MARK = re.compile(r"[^\w\s]|\(?\w{1,4}[.)]|\d+(?:\.\d+)+")  # of an item of a list, or a section
+
+
+class Word(NamedTuple):
+    """quarter: clockwise turns by 90 degrees. The places are those after turning it upright."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    bold: bool = False
+    quarter: int = 0
+
+
+@dataclass(slots=True)
+class Line:
+    """A piece of a line, or a whole line, or a row of a table.
+
+    top, bottom: those of its longest word; first: width of its first word
+    cells: number of parts with wide spaces between them
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    bold: bool
+    quarter: int
+    first: float
+    cells: int = 1
+
+    @property
+    def size(self) -> float:
+        return self.bottom - self.top
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+@dataclass(slots=True)
+class Page:
+    """columns: lines in reading order; notes: paragraphs that follow them"""
+
+    columns: list[list[Line]]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Gutter:
+    """White space between columns, and the pieces of lines on both sides of it, by their ids."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    before: dict[int, Line]
+    after: dict[int, Line]
+
+
+def lay_out(words: Iterable[Word]) -> list[list[Line]]:
+    """The lines of a page in reading order, column by column."""
+    pieces = list(_pieces(words))
+    gutters = [
+        gutter
+        for gutter in _gutters(pieces)
+        if _is_prose(gutter.before.values()) and _is_prose(gutter.after.values())
+    ]
+    columns = _columns(pieces, gutters)
+    joined = ([line for row in rows(each) if (line := _join(row)).text] for each in columns)
+    return [column for column in joined if column]
+
+
+def rows(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines that stand beside each other, from top to bottom, each row from left to right."""
+    row: list[Line] = []
+    for line in sorted(lines, key=attrgetter("middle")):
+        if row and line.middle > (row[0].middle + row[0].bottom) / 2:
+            yield sorted(row, key=attrgetter("left"))
+            row = []
+        row.append(line)
+    if row:
+        yield sorted(row, key=attrgetter("left"))
+
+
+def _pieces(words: Iterable[Word]) -> Iterator[Line]:
+    """Join words that follow each other in the file and on the page."""
+    piece: Line | None = None
+    longest = 0
+    for word in words:
+        if piece and _follows(piece, word):
+            piece.text += " " + word.text
+            piece.left, piece.right = min(piece.left, word.left), max(piece.right, word.right)
+            piece.bold &= word.bold
+            if len(word.text) > longest:
+                piece.top, piece.bottom, longest = word.top, word.bottom, len(word.text)
+        else:
+            if piece:
+                yield piece
+            piece, longest = Line(*word, first=word.right - word.left), len(word.text)
+    if piece:
+        yield piece
+
+
+def _follows(piece: Line, word: Word) -> bool:
+    height = min(piece.size, word.bottom - word.top)
+    shared = min(piece.bottom, word.bottom) - max(piece.top, word.top)
+    gap = max(word.left - piece.right, piece.left - word.right)
+    return shared > height / 2 and -height < gap < height * _CELL
+
+
+def _gutters(pieces: Sequence[Line]) -> Iterator[_Gutter]:
+    """The spaces between pieces that stand beside each other."""
+    if not pieces:
+        return
+    least = _GUTTER * median(piece.size for piece in pieces)
+    opened: list[_Gutter] = []
+    near: list[Line] = []  # pieces that may stand beside the next one
+    for piece in chain.from_iterable(rows(pieces)):
+        for gutter in [each for each in opened if not _narrow(each, piece, least)]:
+            opened.remove(gutter)
+            gutter.bottom = piece.top
+            yield gutter
+        near = [each for each in near if _is_beside(each, piece)]
+        before = max((each for each in near if each.right < piece.left), key=_right, default=None)
+        after = min((each for each in near if each.left > piece.right), key=_left, default=None)
+        for left, right in ((before, piece), (piece, after)):
+            if left and right and right.left - left.right >= least:
+                _open(opened, left, right)
+        near.append(piece)
+    for gutter in opened:
+        gutter.bottom = max(piece.bottom for piece in pieces)
+        yield gutter
+
+
+def _is_beside(piece: Line, other: Line) -> bool:
+    shared = min(piece.bottom, other.bottom) - max(piece.top, other.top)
+    return shared > min(piece.size, other.size) / 3
+
+
+def _open(opened: list[_Gutter], left: Line, right: Line) -> None:
+    """Note that two pieces face each other: across an open gutter, or across a new one."""
+    for gutter in opened:
+        if left.right <= gutter.left and gutter.right <= right.left:
+            break
+    else:
+        gutter = _Gutter(left.right, right.left, max(left.top, right.top), 0, {}, {})
+        opened.append(gutter)
+    gutter.before[id(left)] = left
+    gutter.after[id(right)] = right
+
+
+def _narrow(gutter: _Gutter, piece: Line, least: float) -> bool:
+    """Whether the gutter goes on beside a piece; makes it as narrow as the piece needs."""
+    left, right = gutter.left, gutter.right
+    if piece.left <= left:
+        left = max(left, piece.right)
+    elif piece.right >= right:
+        right = min(right, piece.left)
+    elif piece.right > left and piece.left < right:
+        return False
+    if right - left < least:
+        return False
+    gutter.left, gutter.right = left, right
+    return True
+
+
+def _is_prose(pieces: Collection[Line]) -> bool:
+    begins = [piece.text[0] for piece in pieces if piece.text[0].isalpha()]
+    run_on = sum(not letter.isupper() for letter in begins)
+    length = sum(len(piece.text) for piece in pieces) / len(pieces)
+    return (
+        len(pieces) >= _ROWS
+        and length >= _PROSE
+        and len(begins) > 1
+        and run_on >= _RUN_ON * len(begins)
+    )
+
+
+def _columns(pieces: list[Line], gutters: list[_Gutter]) -> Iterator[list[Line]]:
+    """Parts of the page in reading order: above a gutter, left of it, right of it, below it."""
+    if not gutters or not pieces:
+        yield from [pieces] if pieces else []
+        return
+    tallest = max(gutters, key=lambda gutter: gutter.bottom - gutter.top)
+    parts: list[list[Line]] = [[], [], [], []]
+    for piece in pieces:
+        if piece.middle < tallest.top:
+            parts[0].append(piece)
+        elif piece.middle > tallest.bottom:
+            parts[3].append(piece)
+        else:
+            parts[1 if piece.left < tallest.left else 2].append(piece)
+    rest = [gutter for gutter in gutters if gutter is not tallest]
+    for part in parts:
+        yield from _columns(part, rest)
+
+
+def _join(row: Sequence[Line]) -> Line:
+    """One line of the pieces of a row, without dots that lead from one to the next."""
+    text, cells = row[0].text, 1
+    for left, right in pairwise(row):
+        apart = _are_cells(left, right) and not (left is row[0] and _MARK.fullmatch(left.text))
+        cells += apart
+        text += (_CELL_GAP if apart else " ") + right.text
+    text, leaders = _LEADER.subn(_CELL_GAP, text)
+    longest = max(row, key=lambda piece: len(piece.text))
+    return replace(
+        longest,
+        text=text.strip(),
+        left=min(piece.left for piece in row),
+        right=max(piece.right for piece in row),
+        bold=all(piece.bold for piece in row),
+        first=row[0].first,
+        cells=cells + leaders,
+    )
+
+
+def _are_cells(left: Line, right: Line) -> bool:
+    small, large = sorted((left.size, right.size))
+    sentence = left.text[-1] in ".!?" and large < SAME_SIZE * small
+    return right.left - left.right > (_AFTER_SENTENCE if sentence else _CELL) * large

@@ -1,0 +1,214 @@
+"""Reads PDF files with PDFium: words and their places, values of forms, comments, the title."""
+
+import ctypes
+import logging
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from math import pi
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
+from fabir.documents.page_layout import Line, Page, Word, lay_out
+from fabir.documents.running_text import run_on
+from fabir.documents.tables import row_text
+from fabir.errors import InputError
+
+MAX_PAGES = 100_000
+_BOLD = re.compile(b"bold|black|heavy|^(?:[A-Z]+[+])?CM[A-Z]*BX", re.IGNORECASE)
+_SCANNED = "has no text: scanned?"
+_HYPHEN = "\x02"  # PDFium's sign for a hyphen at a line end
+_VOWEL = re.compile("[aeiou]", re.IGNORECASE)
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
+
+# Control characters, soft hyphens within words, signs of no width, characters that are none.
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffe\uffff]|\xad(?!$)")
+
+
+class _Glyphs(NamedTuple):
+    """A word, and whether its font does not tell which letters it has."""
+
+    word: Word
+    unknown: bool
+
+
+def read_pdf(path: Path, report: Report) -> Iterator[Document]:
+    check_size(path)
+    with closing(_open(path)) as pdf:
+        if len(pdf) > MAX_PAGES:
+            raise InputError(f"more than {MAX_PAGES:,} pages: split it")
+        title = title_of(path, pdf.get_metadata_value("Title"))
+        pages, losses, length = [], [], 0
+        for number in range(len(pdf)):
+            page, loss = _read_page(pdf, number)
+            report.alive()
+            pages.append(page)
+            losses += [(number + 1, loss)] if loss else []
+            length += sum(len(line.text) for column in page.columns for line in column)
+            length += sum(map(len, page.notes))
+            if length > MAX_BYTES:
+                raise InputError(f"more than {MAX_BYTES >> 20} million characters: split it")
+    found = run_on(pages)
+    if not found.text and all(loss == _SCANNED for _, loss in losses):
+        report.lost("no text: scanned?")
+    else:
+        for number, loss in losses:
+            report.lost(f"page {number} {loss}")
+    yield Document(found.text, title, pages=tuple(found.pages), headings=tuple(found.headings))
+
+
+def _open(path: Path) -> Any:
+    import pypdfium2
+    import pypdfium2.raw as raw
+
+    try:
+        pdf = pypdfium2.PdfDocument(path.read_bytes())
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == raw.FPDF_ERR_PASSWORD:
+            raise InputError("needs a password: save a copy without one") from error
+        raise InputError("cannot be read: broken, or no PDF") from error
+    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)  # it reports forms that it lacks
+    pdf.init_forms()
+    return pdf
+
+
+def _read_page(pdf: Any, number: int) -> tuple[Page, str]:
+    """A page, and what is lost of it."""
+    import pypdfium2
+
+    try:
+        page = pdf[number]
+    except pypdfium2.PdfiumError:
+        return Page([]), "cannot be read"
+    with closing(page), closing(page.get_textpage()) as text:
+        notes = list(_notes(pdf, page))
+        glyphs = list(_glyphs(text.raw))
+        if glyphs and _is_unreadable(glyphs):
+            return Page([], notes), "has glyph numbers in place of letters"
+        if not glyphs and not notes and _has_image(page):
+            return Page([]), _SCANNED
+        return Page(_columns(glyphs), notes), ""
+
+
+def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
+    """The page's columns of the most usual direction of reading, then those of the others."""
+    directions: dict[int, list[Word]] = defaultdict(list)
+    for word, _ in glyphs:
+        if word.text:
+            directions[word.quarter].append(word)
+    usual_first = sorted(directions.values(), key=len, reverse=True)
+    return [column for words in usual_first for column in lay_out(words)]
+
+
+def _is_unreadable(glyphs: list[_Glyphs]) -> bool:
+    """Whether most fonts do not tell their letters, and the numbers of their glyphs are no words.
+
+    Many fonts without a table of letters number their glyphs like letters.
+    """
+    unknown = Counter(each.unknown for each in glyphs)
+    text = "".join(each.word.text for each in glyphs if each.unknown)
+    letters = sum(map(str.isalpha, text))
+    return unknown[True] > unknown[False] and len(_VOWEL.findall(text)) <= letters / 5
+
+
+def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
+    """The words of a page, in the order of the file."""
+    import pypdfium2.raw as raw
+
+    begin = end = 0
+    text = ""
+    for end in range(raw.FPDFText_CountChars(text_page)):
+        letter = chr(raw.FPDFText_GetUnicode(text_page, end))
+        if not text:
+            begin = end
+        if letter == _HYPHEN:
+            yield _word(raw, text_page, text + "-", begin, end)
+            text = ""
+        elif not letter.isspace():
+            text += letter
+        elif text:
+            yield _word(raw, text_page, text, begin, end - 1)
+            text = ""
+    if text:
+        yield _word(raw, text_page, text, begin, end)
+
+
+def _word(raw: Any, text_page: Any, text: str, first: int, last: int) -> _Glyphs:
+    quarter = round(raw.FPDFText_GetCharAngle(text_page, first) * 2 / pi) % 4
+    box, font, flags = raw.FS_RECTF(), ctypes.create_string_buffer(100), ctypes.c_int()
+    sides = []
+    for number in (first, last):
+        raw.FPDFText_GetLooseCharBox(text_page, number, box)
+        left, top, right, bottom = box.left, -box.top, box.right, -box.bottom
+        for _ in range(quarter):
+            left, top, right, bottom = top, -right, bottom, -left
+        sides.append((left, top, right, bottom))
+    lefts, tops, rights, bottoms = zip(*sides, strict=True)
+    raw.FPDFText_GetFontInfo(text_page, first, font, len(font), flags)
+    bold = bool(_BOLD.search(font.value))
+    place = min(lefts), min(tops), max(rights), max(bottoms)
+    unknown = raw.FPDFText_HasUnicodeMapError(text_page, first) == 1
+    return _Glyphs(Word(_clean(text), *place, bold, quarter), unknown)
+
+
+def _clean(text: str) -> str:
+    """Ligatures as letters, pairs of surrogates as one character, no characters without a sign."""
+    if text.isascii() and text.isprintable():
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _UNSEEN.sub("", whole.translate(_LIGATURES))
+
+
+def _has_image(page: Any) -> bool:
+    import pypdfium2.raw as raw
+
+    return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4))
+
+
+def _notes(pdf: Any, page: Any) -> Iterator[str]:
+    """Filled fields of forms as "name: value", and comments."""
+    import pypdfium2.raw as raw
+
+    fields: dict[str, None] = {}
+    comments = []
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
+        kind = raw.FPDFAnnot_GetSubtype(annotation)
+        if raw.FPDFAnnot_GetFlags(annotation) & raw.FPDF_ANNOT_FLAG_HIDDEN:
+            pass
+        elif kind == raw.FPDF_ANNOT_WIDGET:
+            if pdf.formenv:
+                fields[_field(pdf.formenv, annotation)] = None
+        elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
+            comments.append(_string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents"))
+        raw.FPDFPage_CloseAnnot(annotation)
+    yield from filter(str.strip, ["\n".join(filter(None, fields)), *comments])
+
+
+def _field(form: Any, widget: Any) -> str:
+    """A field's name and value. Empty if it has no value or is not ticked."""
+    import pypdfium2.raw as raw
+
+    kind = raw.FPDFAnnot_GetFormFieldType(form, widget)
+    get = raw.FPDFAnnot_GetFormFieldValue
+    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+        if not raw.FPDFAnnot_IsChecked(form, widget):
+            return ""
+        get = raw.FPDFAnnot_GetFormFieldExportValue
+    name = _string(raw.FPDFAnnot_GetFormFieldAlternateName, form, widget)
+    name = name or _string(raw.FPDFAnnot_GetFormFieldName, form, widget)
+    if "[" in name:  # such as form1[0].page1[0].city[0]
+        name = re.sub(r".*\.|\[\d+\]", "", name)
+    return row_text([name], [_string(get, form, widget)])
+
+
+def _string(get: Callable[..., int], *arguments: Any) -> str:
+    size = get(*arguments, None, 0)
+    letters = (ctypes.c_ushort * (size // 2 + 1))()
+    get(*arguments, letters, size)
+    text = bytes(letters)[:size].decode("utf-16-le", "replace").rstrip("\0")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,112 @@
+"""Reads a file of any kind as documents. Files are not trusted.
+
+A broken file or a decompression bomb raises an InputError.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from fabir.documents.base import Document, ReadFile, printable
+from fabir.errors import InputError
+
+Skip = Callable[[str], None]  # gets the reason why a file or a part of it is skipped
+
+
+class _Kind(NamedTuple):
+    """Where a kind of file is read, and the extra that brings what this needs."""
+
+    module: str
+    function: str
+    extra: str = "documents"
+
+
+_KINDS = {
+    ".txt": _Kind("text", "read_text"),
+    ".md": _Kind("text", "read_markdown"),
+    ".markdown": _Kind("text", "read_markdown"),
+    ".rst": _Kind("text", "read_rst"),
+    ".html": _Kind("html", "read_html"),
+    ".htm": _Kind("html", "read_html"),
+    ".eml": _Kind("mail", "read_eml"),
+    ".epub": _Kind("epub", "read_epub"),
+    ".pdf": _Kind("pdf", "read_pdf", "pdf"),
+    ".docx": _Kind("word", "read_docx"),
+    ".docm": _Kind("word", "read_docx"),
+    ".odt": _Kind("opendocument", "read_odt"),
+    ".pptx": _Kind("slides", "read_pptx"),
+    ".pptm": _Kind("slides", "read_pptx"),
+    ".xlsx": _Kind("sheets", "read_xlsx"),
+    ".xlsm": _Kind("sheets", "read_xlsx"),
+    ".json": _Kind("records", "read_json"),
+    ".jsonl": _Kind("records", "read_jsonl"),
+    ".ndjson": _Kind("records", "read_jsonl"),
+    ".csv": _Kind("records", "read_csv"),
+    ".tsv": _Kind("records", "read_csv"),
+    ".parquet": _Kind("records", "read_parquet", "parquet"),
+}
+
+
+def read_documents(
+    path: Path, skip: Skip, alive: Callable[[], None] = lambda: None
+) -> Iterator[Document]:
+    """The documents of one file: one per record of a file of records, else one.
+
+    `skip` gets one line if a part of the file cannot be used, or if the file has no text. `alive`
+    is called after each page, record or other small part.
+
+    Raises:
+        InputError: the file is broken, too large or of an unknown kind, or an optional dependency
+            is missing.
+    """
+    check_kind(path)
+    report, texts = _Losses(alive), 0
+    try:
+        for document in _reader(path)(path, report):
+            if document.text.strip():
+                texts += 1
+                yield document
+    except InputError as error:
+        raise InputError(f"{printable(path)}: {error}") from error
+    except ImportError as error:
+        extra = _KINDS[path.suffix.lower()].extra
+        raise InputError(
+            f"{printable(path)}: {path.suffix} files need {error.name}: "
+            f"pip install 'fabir[{extra}]'"
+        ) from error
+    except MemoryError as error:
+        raise InputError(f"{printable(path)} needs too much memory to be read") from error
+    except Exception as error:  # parsers of other packages raise any exception
+        reason = printable(f"{type(error).__name__}: {error}")[:200]
+        raise InputError(f"{printable(path)} cannot be read: {reason}") from error
+    if report.count:
+        more = f" (and {report.count - 1:,} more)" if report.count > 1 else ""
+        skip(f"{printable(path)}: {printable(report.first)}{more}")
+    elif not texts:
+        skip(f"{printable(path)}: no text in it")
+
+
+class _Losses:
+    """Counts the lost parts of a file, and keeps what is said of the first."""
+
+    def __init__(self, alive: Callable[[], None]) -> None:
+        self.alive, self.count, self.first = alive, 0, ""
+
+    def lost(self, what: str) -> None:
+        self.count += 1
+        self.first = self.first or what[:200]
+
+
+def _reader(path: Path) -> ReadFile:
+    kind = _KINDS[path.suffix.lower()]
+    return getattr(import_module(f"fabir.documents.{kind.module}"), kind.function)
+
+
+def check_kind(path: Path) -> None:
+    if not is_document(path):
+        raise InputError(f"{printable(path)} is none of {', '.join(_KINDS)}")
+
+
+def is_document(path: Path) -> bool:
+    return path.suffix.lower() in _KINDS

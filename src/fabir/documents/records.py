@@ -1,0 +1,309 @@
+"""Files of records: .csv, .tsv, .json, .jsonl and .parquet. Each record is a document.
+
+A record's text is a line "name: value" for each of its fields. A field `text`, `content`,
+`contents` or `body` comes first and has no name; then `id` and `title` are not in the text, only
+the document's part and title.
+"""
+
+import codecs
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from io import StringIO, TextIOBase
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from fabir.documents.base import MAX_BYTES, Document, Report, text_of, title_of
+from fabir.documents.fields import Field, Number, fields_text
+from fabir.documents.tables import delimiter_of, find_names
+from fabir.documents.text import decoded
+from fabir.errors import InputError
+
+MAX_LINE = 16 << 20  # characters of a line, of a record of .csv, and of a value of .parquet
+MAX_ROWS = 1 << 20  # of a Parquet file that has fewer bytes
+MAX_REPEATED = 1 << 30  # characters of a Parquet file that is less than a hundredth of that
+_TEXT = "text", "content", "contents", "body"
+_OWN = "id", "title"
+_SPECIAL = {*_TEXT, *_OWN}
+_MARKS = (  # UTF-32's begin with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_PART = 1 << 20  # bytes to decode at a time
+_SAMPLE = 1 << 16  # characters of a table from which its form is found
+_ROWS = 64  # rows of a Parquet file to read at a time, fewer if they are large
+
+
+def read_csv(path: Path, report: Report) -> Iterator[Document]:
+    """A document for each row; commas, semicolons, tabs or vertical bars separate the cells.
+
+    Lines above the names of the columns are one document. A cell without a name stands alone, so
+    rows may be shorter or longer than the names. In a `.tsv` file tabs separate the cells.
+    """
+    csv.field_size_limit(MAX_LINE + 2 * _SAMPLE)  # `_Lines` refuses longer records before
+    with _open(path, report, newline="") as file:
+        lines = _Lines(file)
+        sample = list(lines.sample())
+        delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(sample)
+        above, names = find_names(list(filter(_filled, _reader(sample, delimiter))))
+        rows = _rows(_reader(chain(sample, lines), delimiter), lines)
+        yield from _above(path, list(islice(rows, above)))
+        for number, (line, row) in enumerate(islice(rows, bool(names), None), 1):
+            fields = (field for field in zip_longest(names, row, fillvalue="") if field[1])
+            yield _document(path, fields, str(number), report, line=line)
+
+
+def _reader(lines: Iterable[str], delimiter: str) -> Any:
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+
+
+def _filled(row: list[str]) -> bool:
+    return any(map(str.strip, row))
+
+
+def _rows(reader: Any, lines: "_Lines") -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line on which it begins."""
+    line = 1
+    for row in reader:
+        if _filled(row):
+            yield line, row
+        line = reader.line_num + 1
+        lines.end_record()
+
+
+def _above(path: Path, rows: list[tuple[int, list[str]]]) -> Iterator[Document]:
+    if rows:
+        text = "\n".join(", ".join(filter(str.strip, row)) for _, row in rows)
+        yield Document(text_of(text), title_of(path), line=rows[0][0])
+
+
+def read_jsonl(path: Path, report: Report) -> Iterator[Document]:
+    """A document for each line that is a JSON object. Other lines are lost."""
+    with _open(path, report, newline="\n") as file:
+        lines = _Lines(file)
+        for number, line in enumerate(lines, 1):
+            lines.end_record()
+            record = _object(line, number, report) if line.strip() else None
+            if record:
+                yield _document(path, record.items(), str(number), report, line=number)
+
+
+def _object(line: str, number: int, report: Report) -> dict[str, Any] | None:
+    try:
+        record = _parse(line)
+        if isinstance(record, dict):
+            return record
+        problem = "not an object"
+    except json.JSONDecodeError as error:
+        problem = str(error)
+    except RecursionError:
+        problem = "nested too deeply"
+    report.lost(f"line {number} is not a JSON object: {problem}")
+    return None
+
+
+def read_json(path: Path, report: Report) -> Iterator[Document]:
+    """A document for each item of a list of objects, or else one for the file.
+
+    The list is the file, or the only list of objects among an object's fields. Then the other
+    fields are a document too, and the list's name is in the titles.
+    """
+    try:
+        content = _parse(decoded(path, report))
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise InputError(f"not valid JSON: {error}") from error
+        yield from read_jsonl(path, report)  # an object on each line
+        return
+    except RecursionError as error:
+        raise InputError("nested too deeply") from error
+    fields = content if isinstance(content, dict) else {"": content}
+    lists = [name for name, value in fields.items() if _has_objects(value)]
+    if len(lists) != 1:
+        yield _document(path, fields.items(), "", report)
+        return
+    items = fields.pop(lists[0])
+    if fields:
+        yield _document(path, fields.items(), "", report)
+    for number, item in enumerate(items, 1):
+        record = item.items() if isinstance(item, dict) else [("", item)]
+        yield _document(path, record, str(number), report, title=f"{path.stem} {lists[0]}")
+
+
+def _has_objects(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def _parse(text: str) -> Any:
+    return json.loads(
+        text,
+        object_pairs_hook=_merged,
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=lambda name: None if name == "NaN" else name,
+    )
+
+
+def _merged(pairs: list[Field]) -> dict[str, Any]:
+    """An object; a name that stands in it several times has the list of its values."""
+    merged = dict(pairs)
+    if len(merged) < len(pairs):
+        values: dict[str, list[Any]] = {}
+        for name, value in pairs:
+            values.setdefault(name, []).append(value)
+        return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
+    return merged
+
+
+def read_parquet(path: Path, report: Report) -> Iterator[Document]:
+    """A document for each row."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path, buffer_size=_PART, pre_buffer=False) as file:
+        size, length = path.stat().st_size, 0
+        if file.metadata.num_rows > max(MAX_ROWS, size):
+            raise InputError(f"it has {file.metadata.num_rows:,} rows in {size:,} bytes")
+        most = max(MAX_REPEATED, 100 * size)
+        for number, fields in enumerate(_parquet_rows(file), 1):
+            document = _document(path, fields, str(number), report)
+            length += len(document.text)
+            if length > most:
+                raise InputError(f"its texts have more than {most >> 20} million characters")
+            yield document
+
+
+def _parquet_rows(file: Any) -> Iterator[list[Field]]:
+    """The rows. As many are read at once as fit in memory, each with the largest possible text."""
+    names = file.schema_arrow.names
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        columns = (group.column(column) for column in range(group.num_columns))
+        largest = max((column.total_uncompressed_size for column in columns), default=0)
+        rows = min(max(1, MAX_BYTES // max(1, largest)), _ROWS)
+        for batch in file.iter_batches(rows, [number]):
+            for row in range(len(batch)):
+                values = [_value(column, row) for column in batch.columns]
+                yield list(zip(names, values, strict=True))
+
+
+def _value(column: Any, row: int) -> Any:
+    """A value of a column of a Parquet file.
+
+    Raises:
+        InputError: it is longer than `MAX_LINE`.
+    """
+    scalar = column[row]
+    try:
+        # Python would show more digits of a float than its 32 bits have.
+        value = (scalar.cast("string") if scalar.type == "float" else scalar).as_py()
+    except (ValueError, OverflowError):  # a time that Python cannot hold
+        value = scalar.cast("string").as_py()
+    if isinstance(value, str | bytes) and len(value) > MAX_LINE:
+        raise InputError(f"a value has more than {MAX_LINE >> 20} million characters")
+    return value
+
+
+class _Lines:
+    """The lines of a file. A line, and a record of several lines, are no longer than `MAX_LINE`."""
+
+    def __init__(self, file: TextIOBase) -> None:
+        self._file, self._room = file, MAX_LINE
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self._room)
+        if not line:
+            raise StopIteration
+        self._room -= len(line)
+        if not self._room:
+            raise InputError(f"a record has more than {MAX_LINE >> 20} million characters")
+        return line
+
+    def end_record(self) -> None:
+        self._room = MAX_LINE
+
+    def sample(self) -> Iterator[str]:
+        """The first lines of the file, three at least if it has them."""
+        length = number = 0
+        while (length < _SAMPLE or number < 3) and (line := next(self, "")):
+            length, number = length + len(line), number + 1
+            self.end_record()
+            yield line
+
+
+def _document(
+    path: Path,
+    fields: Iterable[Field],
+    part: str,
+    report: Report,
+    *,
+    line: int | None = None,
+    title: str = "",
+) -> Document:
+    """A record as a document; `part` and `title` are for a record without `id` or `title`."""
+    fields = list(fields)
+    first: dict[str, int] = {}
+    for number, (name, _) in enumerate(fields):
+        if (key := name.strip().lower()) in _SPECIAL:
+            first.setdefault(key, number)
+    special = {name: fields[number][1] for name, number in first.items()}
+    main = next((name for name in _TEXT if _main_text(special.get(name)).strip()), None)
+    own = [name for name in _OWN if isinstance(special.get(name), int | str)]
+    if main:
+        left_out = {first[name] for name in (main, *own)}
+        fields = [field for number, field in enumerate(fields) if number not in left_out]
+    where = f"record {part}: " if part else ""
+    lines = fields_text(fields, lambda what: report.lost(where + what))
+    report.alive()
+    text = _main_text(special[main]) if main else ""
+    id = str(special["id"])[:200] if "id" in own else ""
+    return Document(
+        text_of("\n\n".join(filter(None, (text, lines)))),
+        title_of(path, special.get("title") or title),
+        text_of(id or part),
+        line=line,
+    )
+
+
+def _main_text(value: object) -> str:
+    """A text, or a list of texts as paragraphs; empty for other values."""
+    texts: list[Any] = value if isinstance(value, list) else [value]
+    return "\n\n".join(texts) if all(isinstance(text, str) for text in texts) else ""
+
+
+def _open(path: Path, report: Report, newline: str) -> TextIOBase:
+    """A text file to be read line by line; whole if its encoding has to be guessed.
+
+    Raises:
+        InputError: its encoding is not certain, or it is no text.
+    """
+    encoding = _unicode(path, report)
+    if encoding:
+        return open(path, encoding=encoding, newline=newline)
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError(f"not UTF-8, and larger than {MAX_BYTES >> 20} MiB: convert it")
+    return StringIO(decoded(path, report), newline)
+
+
+def _unicode(path: Path, report: Report) -> str | None:
+    """The encoding that a byte order mark says, or UTF-8; None if the file is not in that."""
+    with open(path, "rb") as file:
+        part = file.read(4)
+        name = next((name for mark, name in _MARKS if part.startswith(mark)), "utf-8-sig")
+        decoder = codecs.getincrementaldecoder(name)()
+        while True:
+            try:
+                text = decoder.decode(part, final=not part)
+            except UnicodeDecodeError:
+                return None
+            if "\0" in text:
+                raise InputError("not text: it has zero bytes")
+            if not part:
+                return name
+            part = file.read(_PART)
+            report.alive()

@@ -1,0 +1,263 @@
+"""Lines of pages to one text: paragraphs, words whole at line ends, sentences at page ends."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from statistics import median
+
+from fabir.documents.page_edges import take_footnotes, take_running_lines
+from fabir.documents.page_layout import SAME_SIZE, Line, Page
+
+_APART = 1.35  # a larger distance of lines, in usual distances, is between paragraphs
+_INDENT = 0.8, 5.0  # of the first line of a paragraph, in line heights
+_HEADING = 1.15  # least size of a heading's letters, in those of most text
+_LONG = 0.66  # least share of its column that a wrapped line fills
+_END = re.compile(r"[.!?:;][\"'’”»)\]]*$")
+_ITEM = re.compile(r"[•‣▪◦●○■□–—*·-]\s|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\s")
+_HYPHEN = re.compile(r"[^\W\d_][-‐\u00ad]$")
+_LAST = re.compile(r"([^\W\d_]+(?:[-‐][^\W\d_]+)*)[-‐\u00ad]$")
+_WORD = re.compile(r"[^\W\d_]+(?:[-‐][^\W\d_]+)*")
+_SUSPENDED = frozenset(["and", "or", "to", "nor", "und", "oder", "bis", "sowie", "et", "ou"])
+_NUMBERED = re.compile(r"[\dA-Z]{1,3}   \D+$")  # such as "1   Background"
+_CAPTION = re.compile(r"(?:Fig|Tab|Abb|Box|Listing)[a-z]*\.? \d")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A line or a note, and what stands before it: "\n\n", "\n", " " or nothing."""
+
+    text: str
+    page: int
+    line: Line | None = None
+    joint: str = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of all pages, where they begin, and half-open offsets of its headings."""
+
+    text: str
+    pages: list[int]
+    headings: list[tuple[int, int]]
+
+
+def run_on(pages: Sequence[Page]) -> Text:
+    """One text of all pages.
+
+    Lines of a paragraph are joined by a space if the line was full, else by "\\n". Paragraphs are
+    separated by "\\n\\n", and so are pages and columns unless a sentence goes on: then a space
+    stands there, or nothing within a word. Footnotes, and a running header or footer where it
+    occurs first, are paragraphs of their page beside such a sentence. Page numbers are left out.
+    """
+    headers = take_running_lines(pages)
+    lines = [line for page in pages for column in page.columns for line in column]
+    size, bold = _usual(lines)
+    joiner = _Joiner(_vocabulary(lines))
+    parts = []
+    last = None
+    for number, page in enumerate(pages):
+        footnotes = take_footnotes(page, size)
+        main = joiner.join(number, page.columns, last)
+        notes = joiner.join(number, footnotes, None)
+        notes += [_Piece(text, number) for text in page.notes]
+        parts.append(([_Piece(text, number) for text in headers[number]], main, notes))
+        last = main[-1] if main else None
+    return _assemble(_in_order(parts), len(pages), size, bold)
+
+
+def _in_order(
+    parts: Sequence[tuple[list[_Piece], list[_Piece], list[_Piece]]],
+) -> Iterator[_Piece]:
+    """Headers, text and notes of all pages; no note within a sentence over the end of a page."""
+    goes_on = [bool(main) and main[0].joint != "\n\n" for _, main, _ in parts[1:]]
+    for (headers, main, notes), open_end in zip(parts, [*goes_on, False], strict=True):
+        begins = [number for number, piece in enumerate(main) if piece.joint == "\n\n"]
+        first = begins[0] if begins else len(main)
+        last = begins[-1] if begins and open_end else len(main)
+        yield from chain(main[:first], headers, main[first:last], notes, main[last:])
+
+
+class _Joiner:
+    """Joins lines to paragraphs, and words that are broken at line ends."""
+
+    def __init__(self, vocabulary: Counter[str]) -> None:
+        self._vocabulary = vocabulary
+
+    def join(
+        self, page: int, columns: Iterable[Sequence[Line]], last: _Piece | None
+    ) -> list[_Piece]:
+        """The pieces of a page's columns. `last` is the last one of the page before, if any."""
+        pieces = []
+        for column in columns:
+            pitch = _pitch(column)
+            for number, (line, sides) in enumerate(zip(column, _sides(column, pitch), strict=True)):
+                piece = _Piece(line.text, page, line)
+                if last and last.line:
+                    if _broken_word(last.text, line.text):
+                        piece.joint = self._join_word(last, line.text)
+                    elif number:
+                        piece.joint = _joint(last.line, line, sides, pitch)
+                    elif _goes_on(last.line, line):
+                        piece.joint = " "
+                    if piece.joint == " " and _is_compound(last.text, line.text):
+                        piece.joint = ""
+                pieces.append(piece)
+                last = piece
+        return pieces
+
+    def _join_word(self, last: _Piece, text: str) -> str:
+        """Remove the hyphen at a line end, unless the document's words speak for it."""
+        begin = _LAST.findall(last.text[-100:])[0].lower()
+        end = _WORD.findall(text[:100])[0].lower()
+        if end in _SUSPENDED:
+            return " "
+        if last.text[-1] == "\u00ad" or not self._keeps_hyphen(begin, end):
+            last.text = last.text[:-1]
+        return ""
+
+    def _keeps_hyphen(self, begin: str, end: str) -> bool:
+        count = self._vocabulary
+        whole, parted = count[begin + end], count[f"{begin}-{end}"]
+        if whole != parted:
+            return parted > whole
+        both_words = min(len(begin), len(end)) > 3 and min(count[begin], count[end]) > 0
+        return both_words or "-" in begin
+
+
+def _broken_word(text: str, following: str) -> bool:
+    letter = following[0]
+    return bool(_HYPHEN.search(text)) and letter.isalpha() and letter.islower()
+
+
+def _is_compound(text: str, following: str) -> bool:
+    """Whether a hyphen stands at a line end as in Anglo-Saxon or 1914-18."""
+    letter = following[0]
+    return bool(re.search(r"\w[-‐]$", text)) and letter.isalnum() and not letter.islower()
+
+
+def _joint(last: Line, line: Line, sides: tuple[float, float], pitch: float) -> str:
+    """What stands between two lines of a column with these sides."""
+    left, right = sides
+    full = last.right + line.first + last.size / 4 > right  # no room for the next word
+    ended = bool(_END.search(last.text))
+    if _is_apart(last, line, full and not ended, pitch):
+        return "\n\n"
+    if last.cells > 1 or line.cells > 1 or (_ITEM.match(line.text) and (ended or not full)):
+        return "\n"
+    long = last.right - left > _LONG * (right - left)
+    return " " if full or (long and not ended and line.text[0].islower()) else "\n"
+
+
+def _is_apart(last: Line, line: Line, goes_on: bool, pitch: float) -> bool:
+    """Whether a paragraph ends between two lines of a column."""
+    if line.top - last.top > _APART * pitch or not _same_size(last, line):
+        return True
+    least, most = _INDENT
+    indented = least < (line.left - last.left) / line.size < most
+    return not goes_on and (last.bold != line.bold or (indented and not _ITEM.match(last.text)))
+
+
+def _goes_on(last: Line, line: Line) -> bool:
+    """Whether a sentence goes on from the end of a page or column to the next one."""
+    if last.cells > 1 or line.cells > 1 or _END.search(last.text):
+        return False
+    if last.bold != line.bold or not _same_size(last, line):
+        return False
+    words = last.text.split()
+    small_letters = words[-1].rstrip(",").isalpha() and words[-1].islower()
+    return line.text[0].islower() or (
+        line.text[0].isalpha()
+        and small_letters
+        and len(words) > 3
+        and not _ITEM.match(line.text)
+        and not _CAPTION.match(line.text)
+    )
+
+
+def _same_size(last: Line, line: Line) -> bool:
+    small, large = sorted((last.size, line.size))
+    return large < SAME_SIZE * small and last.quarter == line.quarter
+
+
+def _pitch(lines: Sequence[Line]) -> float:
+    """The usual distance between a column's lines."""
+    steps = [after.top - before.top for before, after in pairwise(lines)]
+    size = median(line.size for line in lines) if lines else 0
+    return min(median(steps), 2.5 * size) if len(steps) > 3 else 1.2 * size
+
+
+def _sides(lines: Sequence[Line], pitch: float) -> Iterator[tuple[float, float]]:
+    """For each line the sides of its column, or of the block around it if that has even ends."""
+    block: list[Line] = []
+    column = min(line.left for line in lines), max(line.right for line in lines)
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        block.append(line)
+        if after is None or after.top - line.top > _APART * pitch:
+            right = max(each.right for each in block)
+            ends = sum(each.right > right - each.size / 2 for each in block)
+            even = ends > 2 and ends * 2 >= len(block)
+            sides = min(each.left for each in block), right
+            yield from [sides if even else column] * len(block)
+            block = []
+
+
+def _vocabulary(lines: Iterable[Line]) -> Counter[str]:
+    """How often each word occurs within lines. Parts of words at line ends do not count."""
+    counts: Counter[str] = Counter()
+    for line in lines:
+        words = _WORD.findall(line.text.lower())
+        counts.update(words[:-1] if _HYPHEN.search(line.text) else words)
+    return counts
+
+
+def _usual(lines: Iterable[Line]) -> tuple[float, bool]:
+    """Size and weight of most text."""
+    fonts: Counter[tuple[float, bool]] = Counter()
+    for line in lines:
+        fonts[round(line.size, 1), line.bold] += len(line.text)
+    return fonts.most_common(1)[0][0] if fonts else (0, False)
+
+
+def _assemble(pieces: Iterable[_Piece], page_count: int, size: float, bold: bool) -> Text:
+    text: list[str] = []
+    length = begin = 0
+    pages: list[int] = []
+    headings: list[tuple[int, int]] = []
+    paragraph: list[Line | None] = []
+
+    def end_paragraph() -> None:
+        if _is_heading(paragraph, size, bold):
+            headings.append((begin, length))
+
+    for piece in pieces:
+        if piece.joint == "\n\n":
+            end_paragraph()
+            paragraph = []
+        joint = piece.joint if text else ""
+        length += len(joint)
+        if not paragraph:
+            begin = length
+        pages += [length] * (piece.page + 1 - len(pages))
+        text += joint, piece.text
+        length += len(piece.text)
+        paragraph.append(piece.line)
+    end_paragraph()
+    pages += [length] * (page_count - len(pages))
+    return Text("".join(text), pages, headings)
+
+
+def _is_heading(paragraph: Sequence[Line | None], size: float, bold: bool) -> bool:
+    lines = [line for line in paragraph if line]
+    text = " ".join(line.text for line in lines)
+    return (
+        0 < len(lines) <= 3
+        and 3 < len(text) <= 200
+        and any(map(str.isalpha, text))
+        and text[0].isalnum()
+        and text[-1] not in ".,;"
+        and all(line.size > _HEADING * size or (line.bold and not bold) for line in lines)
+        and all(line.cells == 1 for line in lines[1:])
+        and (lines[0].cells == 1 or bool(_NUMBERED.match(text)))
+    )

@@ -1,0 +1,73 @@
+"""Text that repeats a question is no evidence: lists of questions, mails that ask.
+
+A question with its answer behind it, as in a list of frequent questions, is evidence.
+"""
+
+import re
+
+from fabir.search.terms import Language, words
+from fabir.text.lines import unwrap_lines
+from fabir.text.sentences import sentences
+
+_SHARE = 0.6  # of a question's content words from which a sentence repeats it
+_MARKED = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_][ \t]*){3,}$")
+_ASKS = re.compile(
+    r"\s*(?:#{1,6}|[-*+•>–]|\(?\w{1,3}[.)]|Q(?:uestion)?\s?\d*[:.])?\s*"  # an item or a heading
+    r"\b(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|does|did|can)\b",
+    re.IGNORECASE,
+)
+_WISHES = re.compile(
+    r"\b(?:(?:like|love|want|wish|need) to know|wonder(?:ed|ing)?|(?:you|any\w+|some\w+) knows?"
+    r"|tell me)\b",
+    re.IGNORECASE,
+)
+_MAY_ASK = re.compile(rf"\?|(?:^|\n){_ASKS.pattern}|{_WISHES.pattern}", re.IGNORECASE)
+_QUESTION_WORDS = frozenset(
+    ["who", "whom", "whose", "what", "when", "where", "which", "why", "how", "many", "much"]
+)
+_CHOICE = frozenset(["or", "between", "which"])
+
+
+def blank_marks(text: str) -> str:
+    """Replace the marks of headings and items at the beginning of lines by spaces."""
+    return _MARKED.sub(lambda match: " " * len(match[0]), text)
+
+
+def blank_echoes(text: str, question: str, language: Language) -> str:
+    """Replace sentences that only repeat the question by spaces. The length stays the same."""
+    if not _MAY_ASK.search(text):
+        return text
+    asked = {language.stem(word) for word in language.content_words(question)}
+    spans = sentences(unwrap_lines(text))
+    parts = [text[start:end] for start, end in spans]
+    for number, (start, end) in enumerate(spans):
+        part = parts[number]
+        if not _is_question(part):
+            continue
+        shared = asked & {language.stem(word) for word in words(part)}
+        if len(shared) >= _SHARE * len(asked) and not _is_answered(text, start, parts, number):
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _is_question(sentence: str) -> bool:
+    unfinished = _ASKS.match(sentence) and sentence[-1] not in ".!:"
+    return sentence.endswith("?") or bool(unfinished or _WISHES.search(sentence))
+
+
+def _is_answered(text: str, start: int, parts: list[str], number: int) -> bool:
+    """Whether a question stands at the beginning of a line, and is followed by no question."""
+    begins = not re.search(r"\w", text[text.rfind("\n", 0, start) + 1 : start])
+    followed = number + 1 < len(parts) and not _is_question(parts[number + 1])
+    wishes = _WISHES.search(parts[number])
+    return begins and followed and bool(_ASKS.match(parts[number])) and not wishes
+
+
+def repeats_question(answer: str, question: str) -> bool:
+    """Whether an answer has nothing but words of the question, question words and punctuation.
+
+    A question that offers its answers, such as "Is it a cat or a dog?", is no such case.
+    """
+    asked = set(words(question))
+    said = set(words(answer))
+    return said <= asked | _QUESTION_WORDS and not (said and asked & _CHOICE)

@@ -1,0 +1,46 @@
+"""Tells the line ends of wrapped text from hard ones, such as those of addresses and tables."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+_NARROW = 30  # characters of the longest line below which lines are not wrapped
+_BLOCK = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)+")  # lines without a blank one between
+_LINE = re.compile(r"[^\n]+")
+_FIRST_WORD = re.compile(r"\s*(\S+)")
+_ENDED = tuple(".!?:;")
+# What a new item or a cell of a table begins with.
+_BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
+
+
+def unwrap_lines(text: str) -> str:
+    """Replace the line ends of wrapped text by spaces. The length stays the same."""
+    if "\n" not in text:
+        return text
+    pieces, at = [], 0
+    for start, end in _soft_ends(text):
+        pieces += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def hard_line_ends(text: str) -> list[int]:
+    """Character offsets of the line ends that divide what is not one sentence, ascending."""
+    if "\n" not in text:
+        return []
+    return [match.start() for match in re.finditer("\n", unwrap_lines(text))]
+
+
+def _soft_ends(text: str) -> Iterator[tuple[int, int]]:
+    """Half-open character offsets of the line ends within wrapped text, with spaces before."""
+    for block in _BLOCK.finditer(text):
+        lines = list(_LINE.finditer(text, *block.span()))
+        width = max(len(line[0].rstrip()) for line in lines)
+        if width < _NARROW:
+            continue
+        for line, following in pairwise(lines):
+            content = line[0].rstrip()
+            word = _FIRST_WORD.match(following[0])
+            fits = word and len(content) + 1 + len(word[1]) <= width
+            if not (fits or content.endswith(_ENDED) or _BEGINNING.match(following[0])):
+                yield line.start() + len(content), following.start()

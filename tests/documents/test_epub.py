@@ -1,0 +1,93 @@
+"""EPUB books: chapters in reading order, their headings, and what is missing or encrypted."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fabir.documents import archives
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
+
+CONTAINER = """<?xml version="1.0"?>
+<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0">
+<rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"""
+PACKAGE = """<?xml version="1.0"?>
+<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<metadata><dc:title>Kites
+of the North</dc:title><dc:title>Second</dc:title></metadata>
+<manifest>
+<item id="b" href="text/b%20two.xhtml" media-type="application/xhtml+xml"/>
+<item id="a" href="text/a.xhtml" media-type="application/xhtml+xml"/>
+<item id="p" href="p.png" media-type="image/png"/>
+</manifest>
+<spine><itemref idref="a"/><itemref idref="p"/><itemref idref="b"/></spine></package>"""
+FIRST = """<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x"/></head>
+<body><h1>Wind</h1><p>A ca\u00adf\u00e9 <a id="x"/>stands here.</p></body></html>"""
+SECOND = "<html><body><nav><a>Contents</a></nav><h2>Rain</h2><p>It falls.</p></body></html>"
+BOOK = {
+    "META-INF/container.xml": CONTAINER,
+    "OEBPS/book.opf": PACKAGE,
+    "OEBPS/text/a.xhtml": FIRST.encode("iso-8859-1"),
+    "OEBPS/text/b two.xhtml": SECOND,
+}
+
+
+def read(path: Path, members: dict[str, str | bytes]) -> tuple[Document, list[str]]:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    losses: list[str] = []
+    [found] = read_documents(path, losses.append)
+    return found, losses
+
+
+def test_chapters_are_one_text_in_reading_order(tmp_path: Path) -> None:
+    found, losses = read(tmp_path / "a.epub", BOOK)
+    assert found.title == "Kites of the North"
+    assert found.text == "Wind\n\nA café stands here.\n\nRain\n\nIt falls."
+    assert [found.text[start:end] for start, end in found.headings] == ["Wind", "Rain"]
+    assert losses == []
+
+
+def test_a_missing_chapter_is_named(tmp_path: Path) -> None:
+    members = {name: content for name, content in BOOK.items() if name != "OEBPS/text/a.xhtml"}
+    found, [loss] = read(tmp_path / "a.epub", members)
+    assert found.text == "Rain\n\nIt falls."
+    assert "OEBPS/text/a.xhtml" in loss
+
+
+def encryption(name: str) -> str:
+    return f"""<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"
+    xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:CipherData>
+    <enc:CipherReference URI="{name}"/></enc:CipherData></enc:EncryptedData></encryption>"""
+
+
+def test_encrypted_chapters_are_refused_but_not_encrypted_fonts(tmp_path: Path) -> None:
+    fonts = BOOK | {"META-INF/encryption.xml": encryption("OEBPS/font.otf")}
+    assert read(tmp_path / "a.epub", fonts)[0].text.startswith("Wind")
+    with pytest.raises(InputError, match="DRM"):
+        read(
+            tmp_path / "b.epub",
+            BOOK | {"META-INF/encryption.xml": encryption("OEBPS/text/b%20two.xhtml")},
+        )
+
+
+def test_what_is_no_book_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not an EPUB"):
+        read(tmp_path / "a.epub", {"a.txt": "x"})
+    with pytest.raises(InputError, match="no part"):
+        read(tmp_path / "b.epub", {"META-INF/container.xml": CONTAINER})
+    bomb = '<!DOCTYPE a [<!ENTITY b "c">]>' + PACKAGE.partition("?>")[2]
+    with pytest.raises(InputError, match="document type"):
+        read(tmp_path / "c.epub", BOOK | {"OEBPS/book.opf": bomb})
+
+
+def test_what_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    blank = b" " * (archives.MAX_BYTES // 2)
+    chapters = dict.fromkeys(["OEBPS/text/a.xhtml", "OEBPS/text/b two.xhtml"], blank)
+    with pytest.raises(InputError, match="unpacked"):
+        read(tmp_path / "a.epub", BOOK | chapters)
+    assert (tmp_path / "a.epub").stat().st_size < 1 << 20

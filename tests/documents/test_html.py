@@ -1,0 +1,239 @@
+"""The text of HTML: what a browser shows, in paragraphs."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fabir.documents.base import Document
+from fabir.documents.html import read_page
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
+
+BRIDGE = "The Orla bridge was built in 1822 by Nils Ekdahl."
+
+
+def text(markup: str) -> str:
+    return "\n\n".join(each.text for each in read_page(markup).paragraphs)
+
+
+def read_file(folder: Path, data: bytes) -> tuple[Document, list[str]]:
+    (folder / "my_page.html").write_bytes(data)
+    losses: list[str] = []
+    [found] = read_documents(folder / "my_page.html", losses.append)
+    return found, losses
+
+
+def test_scripts_and_styles_are_no_text() -> None:
+    page = read_page("""<!doctype html><title>Kites &amp; wind</title><style>p { top: 0 }</style>
+    <script>if (a < b) alert("stolen")</script><p onclick="alert('x > y')">A kite <b>fl</b>ies.</p>
+    <!-- <p>hidden</p> --><SCRIPT SRC=x>more</SCRIPT><noscript>switch it on</noscript>
+    <template>later</template><iframe>old</iframe><select><option>Albania</select>""")
+    assert page.title == "Kites & wind"
+    assert [each.text for each in page.paragraphs] == ["A kite flies."]
+
+
+def test_blocks_are_paragraphs_and_breaks_are_lines() -> None:
+    page = "<h1>Rain</h1>\n<p>It  falls\ndown.<br>Then&nbsp;stops.</p><ul><li>one<li>two</ul>"
+    assert text(page) == "Rain\n\nIt falls down.\nThen stops.\n\none\n\ntwo"
+
+
+def test_what_only_looks_like_markup_is_text() -> None:
+    assert text("1 < 2 &lt;script&gt; <3") == "1 < 2 <script> <3"
+    assert text("caf&eacute &amp; A&amp;B &#146;") == "café & A&B ’"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        '<div class="a"">',
+        "<img src=x.png alt=Nils's>",
+        '<div data-width="75 data-show="no">',
+        '<input type="text="" placeholder=x>',
+        "<!-->",
+        "<!--->",
+        "<!-- a --!>",
+        "<svg><title>icon</title><style/></svg>",
+        "<p><span hidden>secret",
+        "<body>a</body></html>",
+    ],
+)
+def test_broken_markup_swallows_nothing(start: str) -> None:
+    assert text(f"{start}<p>{BRIDGE}</p>").endswith(BRIDGE)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<p hidden>",
+        '<p hidden="until-found">',
+        '<p style="display:none">',
+        '<p style="color: red; DISPLAY : none !important">',
+        "<div hidden><div>",
+        "<dialog>",
+    ],
+)
+def test_hidden_elements_are_no_text(start: str) -> None:
+    assert text(f"<p>{BRIDGE}</p>{start}12 pounds") == BRIDGE
+    assert text('<p style="display: nonesuch">shown') == "shown"
+
+
+def test_preformatted_text_keeps_its_lines() -> None:
+    assert text("<p>a\nb</p><pre>\none\n  two\n\nthree </pre>") == "a b\n\none\n  two\n\nthree"
+
+
+def test_exponents_stay_apart_from_what_they_raise() -> None:
+    page = "<p>10<sup>6</sup> m<sup>2</sup>, 10<sup>−3</sup>, the 1<sup>st</sup>, H<sub>2</sub>O"
+    assert text(page) == "10^6 m^2, 10^−3, the 1st, H2O"
+
+
+def test_soft_hyphens_are_gone() -> None:
+    page = read_page("<title>An&shy;nika</title><p>met&shy;eo&#173;ro\u00adlogical")
+    assert (page.title, page.paragraphs[0].text) == ("Annika", "meteorological")
+
+
+def test_headings_have_offsets(tmp_path: Path) -> None:
+    markup = "<h1>The <i>library</i></h1><p>It is old.</p><h2>Opening hours</h2><p>From 9:30."
+    found, _ = read_file(tmp_path, markup.encode())
+    assert [found.text[start:end] for start, end in found.headings] == [
+        "The library",
+        "Opening hours",
+    ]
+    assert found.title == "The library"
+
+
+def test_the_title_is_the_page_s_then_the_first_h1_then_the_file_s(tmp_path: Path) -> None:
+    for markup, title in [
+        (b"<title> Rain\n in Oslo </title><h1>Rain", "Rain in Oslo"),
+        (b"<title></title><h2>Menu</h2><h1>Rain</h1>", "Rain"),
+        (b"<svg><title>icon</title></svg><p>Rain", "my page"),
+    ]:
+        assert read_file(tmp_path, markup)[0].title == title
+
+
+def test_a_row_of_a_table_has_the_names_of_its_columns() -> None:
+    page = """<table><caption>Pumps</caption><thead><tr><th>Pump<th>Built<th>Capacity</thead>
+    <tr><td>Wick<td>1934<td>410<tr><td rowspan=2>Marl<td>1911<td>320 litres
+    <tr><td>1912<td></table>"""
+    assert text(page).split("\n\n") == [
+        "Pumps",
+        "Pump: Wick\nBuilt: 1934\nCapacity: 410",
+        "Pump: Marl\nBuilt: 1911\nCapacity: 320 litres",
+        "Pump: Marl\nBuilt: 1912",
+    ]
+
+
+def test_names_of_columns_in_two_rows_are_joined() -> None:
+    page = """<table><tr><th><th colspan=2>Sales<tr><th>Town<th>2019<th>2020
+    <tr><th>Wick<td>5<td>6</table>"""
+    assert text(page) == "Town: Wick\nSales 2019: 5\nSales 2020: 6"
+
+
+def test_a_first_row_without_th_can_have_the_names_too() -> None:
+    page = """<table><tr><td>Grade<td>Tensile strength<td>Elongation
+    <tr><td>Bars<td>890<td>12<tr><td>Rods<td>900<td>13</table>"""
+    assert text(page).split("\n\n")[0] == "Grade: Bars\nTensile strength: 890\nElongation: 12"
+
+
+def test_a_row_that_begins_with_its_name() -> None:
+    page = """<table><tr><th colspan=2>Varn<tr><th>Population<td>51,234<br>(2020)
+    <tr><th>Area<td>40 ha</table>"""
+    assert text(page) == "Varn\n\nPopulation: 51,234\n(2020)\n\nArea: 40 ha"
+
+
+def test_cells_of_a_table_stay_apart() -> None:
+    page = "<table><tr><td>Height</td><td>9 m</td></tr><tr><td>Age</td></tr></table>"
+    assert text(page) == "Height: 9 m\n\nAge"
+
+
+def test_cells_that_lay_out_a_page_are_blocks() -> None:
+    page = """<table><tr><td>Home<td><h1>Kites</h1><p>A kite flies.</p>
+    <table><tr><th>Kite<th>Price<tr><td>Red<td>5</table></table>"""
+    assert text(page) == "Home\n\nKites\n\nA kite flies.\n\nKite: Red\nPrice: 5"
+    assert (
+        text("<table role=presentation><tr><td>a<td>b<tr><td>c<td>d</table>") == "a\n\nb\n\nc\n\nd"
+    )
+
+
+def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
+    page = f"""<header><p>Open daily</p><nav><a>Home</a></nav></header>
+    <div role=navigation>Contact us</div>
+    <main><article><header><h1>Bridges</h1></header><p>{BRIDGE}<footer>By Ann</footer></article>
+    </main><footer>Telephone 555 1234</footer>"""
+    assert text(page).split("\n\n") == [
+        *("Bridges", BRIDGE, "By Ann"),
+        *("Open daily", "Telephone 555 1234"),
+    ]
+
+
+def test_an_article_is_never_taken_for_navigation() -> None:
+    assert text(f"<nav><a>Home</a><main><p>{BRIDGE}</main></nav>").endswith(BRIDGE)
+    assert text(f"<header><h1>Bridges</h1></header><p>{BRIDGE}") == f"Bridges\n\n{BRIDGE}"
+    assert text("<nav><ol><li>Chapter 1<li>Chapter 2</ol></nav>") == "Chapter 1\n\nChapter 2"
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ('<meta charset="windows-1252">', "cp1252"),
+        ('<meta http-equiv=Content-Type content="text/html; charset=iso-8859-1">', "cp1252"),
+        ("<meta charset=utf-8>", "utf-8"),
+        ("<meta charset=iso-8859-2>", "utf-8-sig"),
+        ("<meta charset=utf-8>", "utf-16"),
+        ("", "utf-32"),
+        ('<?xml version="1.0" encoding="macintosh"?>', "mac_roman"),
+        ("<meta charset=nonsense>", "utf-8"),
+    ],
+)
+def test_the_page_says_its_encoding(tmp_path: Path, head: str, encoding: str) -> None:
+    found, losses = read_file(tmp_path, f"{head}<p>Zoë’s café".encode(encoding))
+    assert (found.text, losses) == ("Zoë’s café", [])
+
+
+def test_bytes_against_the_declared_encoding_are_named(tmp_path: Path) -> None:
+    found, [loss] = read_file(tmp_path, b"<meta charset=utf-8><p>caf\xc3\xa9 caf\xe9")
+    assert found.text == "café caf\N{REPLACEMENT CHARACTER}"
+    assert "1 characters are not utf-8: byte 32" in loss
+
+
+PIECES = """<p> <div </div> <table> <tr> <td rowspan=99> <th> <pre> <sup> <nav> <header> <h1> <svg>
+    <!-- --> <script> <textarea> </p> </table> " ' < > / = &amp; &# 1 one two hidden style="""
+
+
+@given(st.lists(st.sampled_from(PIECES.split()), max_size=40).map(" ".join))
+@example("<table><tr><td><table><tr><th>one")
+def test_any_page_has_a_text(page: str) -> None:
+    found = read_page(page)
+    assert found.title == found.title.strip()
+    assert all(each.text.strip() for each in found.paragraphs)
+
+
+@given(st.text(st.characters(exclude_characters="<&\0\r\u00ad", codec="utf-8")))
+def test_text_without_markup_survives(plain: str) -> None:
+    assert text(f"<p>{plain}").split() == plain.split()
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        *(start * 60_000 for start in ("<!", "<a ", "</", "<!--", "<a b='", '<a "', "<?", "&#x")),
+        *("<title" * 60_000, "<svg>" + "</svg" * 60_000, "<b>" * 60_000, "<p><b>" * 10_000),
+        "<table><tr><td colspan=1000 rowspan=65534>" * 5_000,
+        "<table><tr>" + "<td rowspan=65534>x" * 1_000 + "<tr><td>" * 300,
+    ],
+)
+def test_hostile_pages_take_linear_time(markup: str) -> None:
+    assert "secret" not in text("<script>secret</script>" + markup)
+
+
+def test_elements_in_each_other_without_end_are_refused() -> None:
+    assert text("<div>" * 1_000 + "deep") == "deep"
+    with pytest.raises(InputError, match="in each other"):
+        read_page("<div>" * 200_000 + "deep")
+
+
+def test_a_table_cannot_grow_without_end() -> None:
+    row = "<tr>" + f"<td rowspan=1000>{'x' * 200}" * 300
+    with pytest.raises(InputError, match="million characters"):
+        read_page(f"<table>{row}{'<tr><td>y' * 1000}</table>" * 3)

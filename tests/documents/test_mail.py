@@ -1,0 +1,136 @@
+"""Mails: who wrote them, their text in any form, and attachments that are named."""
+
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
+
+
+def read(folder: Path, mail: EmailMessage | bytes) -> tuple[Document, list[str]]:
+    data = mail if isinstance(mail, bytes) else mail.as_bytes()
+    (folder / "mail.eml").write_bytes(data)
+    losses: list[str] = []
+    [found] = read_documents(folder / "mail.eml", losses.append)
+    return found, losses
+
+
+def make(text: str = "The fee is 85 crowns.", charset: str = "utf-8") -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"] = "Jörg Müller <joerg@example.org>"
+    mail["To"] = "Ann <ann@example.org>, bo@example.org"
+    mail["Date"] = "Mon, 01 Jan 2024 10:00:00 +0000"
+    mail["Subject"] = "Über die Brücke"
+    mail.set_content(text, charset=charset)
+    return mail
+
+
+HEADERS = (
+    "From: Jörg Müller <joerg@example.org>\nTo: Ann <ann@example.org>, bo@example.org\n"
+    "Date: Mon, 01 Jan 2024 10:00:00 +0000"
+)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "cp1252"])
+def test_a_mail_has_headers_a_title_and_a_text(tmp_path: Path, charset: str) -> None:
+    found, losses = read(tmp_path, make("Zoë wohnt\nin Köln.\n", charset))
+    assert found.title == "Über die Brücke"
+    assert found.text == f"{HEADERS}\n\nZoë wohnt\nin Köln."
+    assert losses == []
+
+
+def test_of_two_forms_the_plain_one_is_read(tmp_path: Path) -> None:
+    mail = make()
+    mail.add_alternative("<p>The fee is <b>85</b> crowns, in HTML.", subtype="html")
+    assert read(tmp_path, mail)[0].text == f"{HEADERS}\n\nThe fee is 85 crowns."
+
+
+def test_html_is_read_if_the_plain_text_is_empty(tmp_path: Path) -> None:
+    mail = make("\n")
+    mail.add_alternative("<h1>Fees</h1><p>85 cro&shy;wns <img src=cid:x>", subtype="html")
+    [_, page] = mail.iter_parts()
+    assert isinstance(page, EmailMessage)
+    page.add_related(b"x", "image", "png", cid="<x>")
+    found, losses = read(tmp_path, mail)
+    assert (found.text, losses) == (f"{HEADERS}\n\nFees\n\n85 crowns", [])
+
+
+def test_attachments_are_named(tmp_path: Path) -> None:
+    mail = make()
+    mail.add_attachment(b"%PDF", "application", "pdf", filename="plan.pdf")
+    mail.add_attachment("a,b", "csv", filename="t.csv")
+    found, [losses] = read(tmp_path, mail)
+    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns."
+    assert losses.endswith("attachment plan.pdf is not read (and 1 more)")
+
+
+def test_all_texts_and_forwarded_mails_are_read(tmp_path: Path) -> None:
+    mail = make("See below.")
+    mail.make_mixed()
+    mail.attach(_part("-- the list's footer"))
+    forwarded = make("The old text.")
+    mail.add_attachment(forwarded)
+    found, losses = read(tmp_path, mail)
+    assert found.text == (
+        f"{HEADERS}\n\nSee below.\n\n-- the list's footer\n\n"
+        f"Subject: Über die Brücke\n{HEADERS}\n\nThe old text."
+    )
+    assert losses == []
+
+
+def _part(text: str) -> EmailMessage:
+    part = EmailMessage()
+    part.set_content(text)
+    return part
+
+
+def test_headers_and_texts_without_a_stated_encoding(tmp_path: Path) -> None:
+    found, _ = read(tmp_path, "Subject: café\nFrom: ((((\n\nZoë".encode())
+    assert (found.title, found.text) == ("café", "From: ((((\n\nZoë")
+    found, _ = read(tmp_path, b"Content-Type: text/plain; charset=nonsense\n\nrain")
+    assert (found.title, found.text) == ("mail", "rain")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                b"Content-Type: multipart/mixed; boundary=b",
+                b"Content-Type: multipart/alternative; boundary=b",
+                b"Content-Type: message/rfc822",
+                *(b"Content-Type: text/html; charset=utf-16", b"Subject: =?utf-8?b?////?="),
+                *(b"Content-Transfer-Encoding: base64", b"--b", b"--b--", b"", b"\xff<p>x", b"=?="),
+            ]
+        )
+    ).map(b"\n".join)
+)
+def test_any_mail_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.eml"
+    path.write_bytes(data)
+    refusal = ""
+    try:
+        list(read_documents(path, lambda reason: None))
+    except InputError as error:
+        refusal = str(error)
+    assert "cannot be read" not in refusal
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Subject: " + b"=?utf-8?q?a?= " * 50_000,
+        b"From: " + b"(" * 500_000,
+        b"Content-Type: " + b"(" * 500_000,
+        b"Content-Type: multipart/mixed; boundary=" + b"a " * 50_000,
+        b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * 5_000,
+        b"a: b\n" * 50_000,
+    ],
+)
+def test_hostile_mails_take_linear_time(tmp_path: Path, data: bytes) -> None:
+    found, _ = read(tmp_path, data + b"\nTo: x\n\nbody")
+    assert len(found.text) < 100_000

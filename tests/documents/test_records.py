@@ -1,0 +1,349 @@
+"""Records as documents: no field, row or column is lost without a word."""
+
+import json
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
+
+
+def read(path: Path, content: str | bytes, lost: list[str] | None = None) -> list[Document]:
+    """The documents of a file with this content; nothing is lost unless `lost` collects it."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_all(path, lost)
+
+
+def read_all(path: Path, lost: list[str] | None = None) -> list[Document]:
+    reasons: list[str] = []
+    found = list(read_documents(path, reasons.append))
+    assert lost is not None or not reasons, reasons
+    if lost is not None:
+        lost += reasons
+    return found
+
+
+def texts(documents: list[Document]) -> list[str]:
+    return [document.text for document in documents]
+
+
+def test_a_row_of_csv_has_its_columns_names(tmp_path: Path) -> None:
+    film = "Film,Director,Year\nTerrible Teddy,Edwin S. Porter,1901\n"
+    [found] = read(tmp_path / "films.csv", film)
+    assert found == Document(
+        "Film: Terrible Teddy\nDirector: Edwin S. Porter\nYear: 1901", "films", "1", line=2
+    )
+
+
+def test_columns_of_one_name_or_none_are_kept(tmp_path: Path) -> None:
+    assert texts(read(tmp_path / "a.csv", "Station,Opened,Opened,\nWick,1934,1951,closed\n")) == [
+        "Station: Wick\nOpened: 1934\nOpened: 1951\nclosed"
+    ]
+
+
+def test_lines_above_the_names_are_a_document(tmp_path: Path) -> None:
+    table = "Stanley Cups,,\n\nTeam,Location,Stanley Cups\nBlues,STL,1\nFlyers,PHI,2\n"
+    above, blues, flyers = read(tmp_path / "a.csv", table)
+    assert (above.text, above.line) == ("Stanley Cups", 1)
+    assert (blues.text, blues.line) == ("Team: Blues\nLocation: STL\nStanley Cups: 1", 4)
+    assert (flyers.part, flyers.line) == ("2", 5)
+
+
+def test_quoted_line_ends_are_kept_and_counted(tmp_path: Path) -> None:
+    table = '"Full\nname",Note\nBo,"one\ntwo"\n\nAl,three\n'
+    bo, al = read(tmp_path / "a.csv", table)
+    assert (bo.text, bo.line) == ("Full name: Bo\nNote: one\ntwo", 3)
+    assert (al.text, al.line) == ("Full name: Al\nNote: three", 6)
+
+
+def test_short_and_long_rows_are_kept(tmp_path: Path) -> None:
+    assert texts(read(tmp_path / "a.csv", "a,b\n1\n1,2,3,4\n,,,\n1,2\n")) == [
+        "a: 1",
+        "a: 1\nb: 2\n3\n4",
+        "a: 1\nb: 2",
+    ]
+
+
+def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
+    assert texts(read(tmp_path / "a.csv", "1,Blues\n2,Flyers\n")) == ["1\nBlues", "2\nFlyers"]
+
+
+def test_a_table_may_have_thousands_of_columns(tmp_path: Path) -> None:
+    names = [f"column {number}" for number in range(20_000)]
+    table = "\n".join([",".join(names), ",".join(["1"] * len(names))])
+    [found] = read(tmp_path / "a.csv", table)
+    assert found.text.splitlines() == [f"{name}: 1" for name in names]
+
+
+def test_tabs_separate_the_cells_of_tsv(tmp_path: Path) -> None:
+    [found] = read(tmp_path / "a.tsv", "name\tplace, time\nBo, Al\tWick, noon\n")
+    assert found.text == "name: Bo, Al\nplace, time: Wick, noon"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_byte_order_mark_says_the_encoding(tmp_path: Path, name: str, encoding: str) -> None:
+    table = "name,town\nJürgen,Łódź\n" if name == "a.csv" else '{"name": "Jürgen", "town": "Łódź"}'
+    [found] = read(tmp_path / name, table.encode(encoding))
+    assert found.text == "name: Jürgen\ntown: Łódź"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+def test_other_encodings_are_read_like_those_of_texts(tmp_path: Path, name: str) -> None:
+    town = "Город на берегу большой реки основан в тысяча девятисотом году"
+    table = f"town\n{town}\n" if name == "a.csv" else f'{{"town": "{town}"}}'
+    [found] = read(tmp_path / name, table.encode("cp1251"))
+    assert found.text == f"town: {town}"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="not UTF-8 text: byte 1004"):
+        read(tmp_path / name, b"x" * 1004 + b"\x96\n")
+    with pytest.raises(InputError, match="zero bytes"):
+        read(tmp_path / name, b"a\0b\n")
+
+
+def test_large_files_are_read_only_in_unicode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.documents.records.MAX_BYTES", 20)
+    table = "town\n" + "Łódź\n" * 100
+    assert len(read(tmp_path / "a.csv", table)) == 100
+    with pytest.raises(InputError, match="not UTF-8, and larger than"):
+        read(tmp_path / "a.csv", table.encode("cp1250"))
+
+
+def test_every_kind_of_value_in_json_is_text(tmp_path: Path) -> None:
+    record = {
+        "city": "Corm",
+        "population": 51234,
+        "area": 1.50,
+        "port": True,
+        "mayor": {"name": "Lise Brandt", "age": None},
+        "rivers": ["Orla", "Tarn"],
+        "grid": [[1, 2], [3, 4]],
+    }
+    line = json.dumps(record).replace("1.5,", '1.50, "depth": NaN,')
+    [found] = read(tmp_path / "a.jsonl", line)
+    assert found.text.splitlines() == [
+        "city: Corm",
+        "population: 51234",
+        "area: 1.50",
+        "port: true",
+        "mayor.name: Lise Brandt",
+        "rivers: Orla, Tarn",
+        "grid: 1, 2",
+        "grid: 3, 4",
+    ]
+
+
+def test_long_texts_and_objects_in_a_list_are_paragraphs(tmp_path: Path) -> None:
+    record = {
+        "paragraphs": ["a" * 90, "b"],
+        "cast": [{"name": "Bo", "role": "cook"}, {"name": "Al"}],
+        "end": 1,
+    }
+    [found] = read(tmp_path / "a.jsonl", json.dumps(record))
+    assert found.text.split("\n\n") == [
+        "paragraphs: " + "a" * 90,
+        "paragraphs: b",
+        "cast.name: Bo\ncast.role: cook",
+        "cast.name: Al",
+        "end: 1",
+    ]
+
+
+def test_a_record_s_text_comes_first_and_the_rest_after_it(tmp_path: Path) -> None:
+    record = {"author": "Bo", "id": 7, "Text": "It rains.\n", "title": "Rain", "body": "Again."}
+    [found] = read(tmp_path / "a.jsonl", json.dumps(record))
+    assert found == Document("It rains.\n\n\nauthor: Bo\nbody: Again.", "Rain", "7", line=1)
+    [found] = read(tmp_path / "b.jsonl", '{"text": ["One.", "Two."]}')
+    assert found.text == "One.\n\nTwo."
+
+
+def test_id_and_title_are_in_the_text_of_a_record_without_one(tmp_path: Path) -> None:
+    [found] = read(tmp_path / "a.csv", "ID,Title,Price\nBA-12,Pump,34.90\n")
+    assert (found.text, found.title, found.part) == (
+        "ID: BA-12\nTitle: Pump\nPrice: 34.90",
+        "Pump",
+        "BA-12",
+    )
+
+
+def test_a_name_that_an_object_has_twice_keeps_both_values(tmp_path: Path) -> None:
+    [found] = read(tmp_path / "a.jsonl", '{"opened": 1934, "at": "Wick", "opened": 1951}')
+    assert found.text == "opened: 1934, 1951\nat: Wick"
+
+
+def test_long_lists_of_numbers_are_left_out_and_named(tmp_path: Path) -> None:
+    lost: list[str] = []
+    records = [{"name": "Bo", "vector": [0.5] * 101, "outline": [[1, 2]] * 51}] * 2
+    found = read(tmp_path / "a.json", json.dumps(records), lost)
+    assert texts(found) == ["name: Bo"] * 2
+    [reason] = lost
+    assert 'record 1: field "vector" is a list of 101 numbers (and 3 more)' in reason
+
+
+def test_json_is_a_list_of_records(tmp_path: Path) -> None:
+    one, two, three = read(tmp_path / "films.json", '[{"title": "Jaws"}, {"year": 1901}, "x"]')
+    assert (one.title, one.part, one.text) == ("Jaws", "1", "title: Jaws")
+    assert (two.title, two.part, two.text) == ("films", "2", "year: 1901")
+    assert three.text == "x"
+
+
+def test_json_is_an_object_with_one_list_of_records(tmp_path: Path) -> None:
+    whole = {"version": 2, "towns": [{"name": "Wick"}, {"name": "Oban"}], "by": "Bo"}
+    rest, wick, oban = read(tmp_path / "a.json", json.dumps(whole))
+    assert (rest.text, rest.part) == ("version: 2\nby: Bo", "")
+    assert (wick.text, wick.title, wick.part) == ("name: Wick", "a towns", "1")
+    assert oban.text == "name: Oban"
+
+
+def test_other_json_is_one_document(tmp_path: Path) -> None:
+    whole = {"name": "Corm", "schools": [{"name": "A"}], "parks": [{"name": "B"}]}
+    [found] = read(tmp_path / "a.json", json.dumps(whole))
+    assert (found.part, found.text) == ("", "name: Corm\n\nschools.name: A\n\nparks.name: B")
+    [found] = read(tmp_path / "b.json", '["one", "two"]')
+    assert found.text == "one, two"
+
+
+def test_json_lines_may_have_the_name_json(tmp_path: Path) -> None:
+    for name in ("a.json", "a.ndjson"):
+        assert texts(read(tmp_path / name, '{"a": 1}\n{"a": 2}\n')) == ["a: 1", "a: 2"]
+
+
+def test_broken_and_deep_json_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.json: not valid JSON: .* line 2 column 1"):
+        read(tmp_path / "a.json", '{"a": 1,\n')
+    with pytest.raises(InputError, match="nested too deeply"):
+        read(tmp_path / "a.json", "[" * 100_000)
+    lost: list[str] = []
+    lines = '{"a":' * 200 + "1" + "}" * 200 + "\n" + "[" * 100_000 + '\n{"a": 1}'
+    assert texts(read(tmp_path / "a.jsonl", lines, lost)) == ["a: 1"]
+    assert "is nested too deeply (and 1 more)" in lost[0]
+
+
+def test_long_lines_and_records_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.documents.records.MAX_LINE", 10_000)
+    fine = "a,b\n" + "1,2\n" * 25_000
+    assert len(read(tmp_path / "a.csv", fine)) == 25_000
+    for name, content in [
+        ("b.csv", "a,b\n" + "x" * 10_000),
+        ("c.csv", 'a,b\n"' + "1,2\n" * 25_000),
+        ("d.jsonl", '{"text": "' + "x" * 10_000),
+    ]:
+        with pytest.raises(InputError, match="a record has more than"):
+            read(tmp_path / name, content)
+
+
+def test_names_are_not_repeated_beyond_the_limit_of_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.documents.fields.MAX_BYTES", 10_000)
+    record = {"n" * 1000: {str(number): number for number in range(100)}}
+    with pytest.raises(InputError, match="a record has more than"):
+        read(tmp_path / "a.json", json.dumps(record))
+
+
+def write_parquet(path: Path, columns: dict[str, Any], **options: Any) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table(columns), path, **options)
+
+
+def test_every_type_of_parquet_is_text(tmp_path: Path) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    write_parquet(
+        tmp_path / "a.parquet",
+        {
+            "town": arrow.array(["Corm", "Corm"]).dictionary_encode(),
+            "rivers": [["Orla", "Tarn"], None],
+            "note": [b"by the sea", None],
+            "price": [Decimal("34.90"), None],
+            "people": [51234.0, float("nan")],
+            "ratio": arrow.array([0.1, None], arrow.float32()),
+            "founded": [date(1330, 5, 1), None],
+            "seen": [datetime(2020, 5, 1), datetime(2020, 5, 1, 9, 30)],
+            "nanoseconds": arrow.array([None, 1], arrow.timestamp("ns")),
+            "mayor": [{"name": "Lise"}, None],
+            "heights": arrow.array([[("mill", 40)], None], arrow.map_("string", "int32")),
+            "port": [True, False],
+        },
+    )
+    first, second = texts(read_all(tmp_path / "a.parquet"))
+    assert first.splitlines() == [
+        "town: Corm",
+        "rivers: Orla, Tarn",
+        "note: by the sea",
+        "price: 34.90",
+        "people: 51234",
+        "ratio: 0.1",
+        "founded: 1330-05-01",
+        "seen: 2020-05-01",
+        "mayor.name: Lise",
+        "heights.mill: 40",
+        "port: true",
+    ]
+    assert second.splitlines() == [
+        "town: Corm",
+        "seen: 2020-05-01 09:30:00",
+        "nanoseconds: 1970-01-01 00:00:00.000000001",
+        "port: false",
+    ]
+
+
+def test_columns_of_one_name_are_kept_in_parquet(tmp_path: Path) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    table = arrow.Table.from_arrays([arrow.array(["1934"]), arrow.array(["1951"])], ["at", "at"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert texts(read_all(tmp_path / "a.parquet")) == ["at: 1934\nat: 1951"]
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a.parquet", {"name": ["Bo", "Al"], "picture": [b"\xff\xd8", b"\xff"]})
+    lost: list[str] = []
+    assert texts(read_all(tmp_path / "a.parquet", lost)) == ["name: Bo", "name: Al"]
+    assert 'record 1: field "picture" is not text (and 1 more)' in lost[0]
+
+
+def test_parquet_that_unpacks_to_far_more_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.documents.records.MAX_LINE", 1000)
+    write_parquet(tmp_path / "a.parquet", {"text": ["x" * 1001] * 40})
+    with pytest.raises(InputError, match="a value has more than"):
+        read_all(tmp_path / "a.parquet")
+    monkeypatch.setattr("fabir.documents.records.MAX_REPEATED", 1000)
+    write_parquet(tmp_path / "b.parquet", {"text": ["x" * 900] * 10_000})
+    with pytest.raises(InputError, match="its texts have more than"):
+        read_all(tmp_path / "b.parquet")
+    monkeypatch.setattr("fabir.documents.records.MAX_ROWS", 10_000)
+    write_parquet(tmp_path / "c.parquet", {"n": [0] * 10_001})
+    with pytest.raises(InputError, match="10,001 rows in"):
+        read_all(tmp_path / "c.parquet")
+
+
+def test_the_extra_for_parquet_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
+    with pytest.raises(InputError, match=r"need pyarrow.*: pip install 'fabir\[parquet\]'"):
+        read(tmp_path / "a.parquet", b"")
+
+
+def test_few_rows_are_read_at_once_if_texts_may_be_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_parquet(tmp_path / "a.parquet", {"text": [f"{n} " * 200 for n in range(100)]})
+    whole = texts(read_all(tmp_path / "a.parquet"))
+    monkeypatch.setattr("fabir.documents.records.MAX_BYTES", 100)
+    assert texts(read_all(tmp_path / "a.parquet")) == whole

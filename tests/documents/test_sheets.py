@@ -1,0 +1,152 @@
+"""Excel files: each row with the names of its columns, and values as Excel shows them."""
+
+from pathlib import Path
+
+import pytest
+
+from fabir.documents import sheets
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
+from office_files import row, write_xlsx
+
+
+def read(path: Path, lost: list[str] | None = None) -> list[Document]:
+    """The documents of a file; nothing is lost unless `lost` collects it."""
+    reasons: list[str] = []
+    found = list(read_documents(path, reasons.append))
+    assert lost is not None or not reasons, reasons
+    if lost is not None:
+        lost += reasons
+    return found
+
+
+def texts(path: Path) -> list[str]:
+    return [document.text for document in read(path)]
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_documents(path, print))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def value(number: float, style: int) -> str:
+    return f'<s:c s="{style}"><s:v>{number}</s:v></s:c>'
+
+
+def test_a_row_is_a_document_with_its_place(tmp_path: Path) -> None:
+    rows = row("Pump", "Built", "Litres") + row("Wick", 1934, 410) + row("Marl", 1911, 320.5)
+    first, second = read(write_xlsx(tmp_path / "pumps.xlsx", rows))
+    assert first == Document("Pump: Wick\nBuilt: 1934\nLitres: 410", "pumps", "Sheet1!2", line=2)
+    assert (second.text, second.line) == ("Pump: Marl\nBuilt: 1911\nLitres: 320.5", 3)
+
+
+def test_sheets_are_told_by_their_names(tmp_path: Path) -> None:
+    table = row("Pump", "Built") + row("Wick", 1934)
+    first, second = read(write_xlsx(tmp_path / "works.xlsm", table, table))
+    assert (first.title, first.part, first.line) == ("works", "Sheet1!2", None)
+    assert (second.title, second.part) == ("works: Pumps", "Pumps!2")
+
+
+def test_lines_above_the_names_are_a_document(tmp_path: Path) -> None:
+    table = row("Waterworks of Harwick", number=1) + row("Pump", "Built", "Litres", number=4)
+    above, wick = read(write_xlsx(tmp_path / "a.xlsx", table + row("Wick", 1934, 410, number=5)))
+    assert (above.text, above.line) == ("Waterworks of Harwick", 1)
+    assert (wick.text, wick.line) == ("Pump: Wick\nBuilt: 1934\nLitres: 410", 5)
+
+
+def test_columns_without_names_or_cells_are_kept(tmp_path: Path) -> None:
+    rows = row("Pump", "", "Pump", "Closed") + row("Wick", 1934, "old")
+    assert texts(write_xlsx(tmp_path / "a.xlsx", rows)) == ["Pump: Wick\n1934\nPump: old", "Closed"]
+    assert texts(write_xlsx(tmp_path / "b.xlsx", row("Pump", "Built"))) == ["Pump\nBuilt"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "text"),
+    [
+        (0.125, "0.0%", "12.5%"),
+        (0.3, "0%", "30%"),
+        (51234, "#,##0", "51,234"),
+        (1234.5, "&quot;$&quot;#,##0.00", "$1,234.50"),
+        (-7, "[$€-407] 0.00", "-€ 7.00"),
+        (7.5, "0.0 &quot;km&quot;", "7.5 km"),
+        (1.5, "0.##", "1.5"),
+        (2, "General", "2"),
+        (0.30000000000000004, "General", "0.3"),
+        (1234567, "0.00E+00", "1234567"),
+        (0.5, "# ?/?", "0.5"),
+        (45413, "dd/mm/yyyy", "2024-05-01"),
+        (45413.5625, "yyyy\\-mm\\-dd hh:mm", "2024-05-01 13:30"),
+        (45413, "[$-409]d\\ mmmm\\ yyyy;@", "2024-05-01"),
+        (0.75, "h:mm AM/PM", "18:00"),
+        (1.25, "[h]:mm", "30:00"),
+        (1, "mmm yy", "1900-01-01"),
+        (1e300, "yyyy", "1e+300"),
+        (7, "[Red]0;[Blue]-0", "7"),
+    ],
+)
+def test_numbers_are_shown_in_their_format(
+    number: float, code: str, text: str, tmp_path: Path
+) -> None:
+    path = write_xlsx(tmp_path / "a.xlsx", row("x", value(number, 1)), formats=(code,))
+    assert texts(path) == [f"x\n{text}"]
+
+
+def test_dates_may_count_from_1904(tmp_path: Path) -> None:
+    rows = row("x", value(1, 1))
+    path = write_xlsx(tmp_path / "a.xlsx", rows, formats=("y-m-d",), settings='date1904="1"')
+    assert texts(path) == ["x\n1904-01-02"]
+
+
+def test_texts_may_be_shared_rich_or_inline(tmp_path: Path) -> None:
+    shared = (
+        "<s:si><s:t>Wick_x000A_Pump</s:t></s:si>"
+        "<s:si><s:r><s:t>Marl </s:t></s:r><s:r><s:t>pump</s:t></s:r>"
+        "<s:rPh><s:t>no</s:t></s:rPh></s:si>"
+    )
+    cells = [f'<s:c t="s"><s:v>{number}</s:v></s:c>' for number in (0, 1, 2)]
+    cells.append('<s:c t="inlineStr"><s:is><s:t>inline</s:t></s:is></s:c>')
+    cells.append('<s:c t="b"><s:v>1</s:v></s:c>')
+    path = write_xlsx(tmp_path / "a.xlsx", row(*cells), shared=shared)
+    assert texts(path) == ["Wick\nPump\nMarl pump\ninline\nTRUE"]
+
+
+def test_formulas_are_their_results(tmp_path: Path) -> None:
+    lost: list[str] = []
+    cells = "<s:c><s:f>1+1</s:f><s:v>2</s:v></s:c>", '<s:c r="C1"><s:f>A1</s:f></s:c>'
+    [found] = read(write_xlsx(tmp_path / "a.xlsx", row("sum", *cells)), lost)
+    assert found.text == "sum\n2"
+    [line] = lost
+    assert "Sheet1!C1: a formula without its result" in line
+
+
+def test_merged_cells_count_for_all_their_rows(tmp_path: Path) -> None:
+    rows = row("Area", "Pump", "Built") + row("North", "Wick", 1934) + row("", "Marl", 1911)
+    merged = '</s:sheetData><s:mergeCells><s:mergeCell ref="A2:A3"/></s:mergeCells><s:sheetData>'
+    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + merged))
+    assert found[1] == "Area: North\nPump: Marl\nBuilt: 1911"
+
+
+def test_a_cell_far_away_is_only_a_cell(tmp_path: Path) -> None:
+    far = '<s:row r="1048576"><s:c r="XFD1048576"><s:v>7</s:v></s:c></s:row>'
+    merged = '</s:sheetData><s:mergeCell ref="A1:XFD1048576"/><s:sheetData>'
+    table = row("Pump", "Built") + row("Wick", 1934)
+    near, found = read(write_xlsx(tmp_path / "a.xlsx", table + far + merged))
+    assert (near.text, found.text, found.line) == ("Pump: Wick\nBuilt: 1934", "7", 1_048_576)
+    beyond = far.replace("1048576", "1048577")
+    assert "1,048,576 rows" in refused(write_xlsx(tmp_path / "b.xlsx", beyond))
+    beyond = far.replace("XFD", "XFE")
+    assert "16,384 columns" in refused(write_xlsx(tmp_path / "c.xlsx", beyond))
+
+
+def test_texts_that_many_cells_share_do_not_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sheets, "MAX_ROW", 5000)
+    cells = ['<s:c t="s"><s:v>0</s:v></s:c>'] * 60
+    shared = f"<s:si><s:t>{'x' * 100}</s:t></s:si>"
+    path = write_xlsx(tmp_path / "a.xlsx", row(*cells[:40]), shared=shared)
+    assert len(texts(path)[0]) > 4000
+    assert "too much text" in refused(write_xlsx(tmp_path / "b.xlsx", row(*cells), shared=shared))

@@ -1,0 +1,108 @@
+"""PowerPoint files: slides are pages with titles, notes, tables and charts."""
+
+from pathlib import Path
+
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from office_files import line, shape, write_pptx
+
+
+def read(path: Path, lost: list[str] | None = None) -> Document:
+    """The document of a file; nothing is lost unless `lost` collects it."""
+    reasons: list[str] = []
+    [found] = list(read_documents(path, reasons.append))
+    assert lost is not None or not reasons, reasons
+    if lost is not None:
+        lost += reasons
+    return found
+
+
+def pages(found: Document) -> list[list[str]]:
+    """The paragraphs of each page."""
+    ends = (*found.pages[1:], len(found.text))
+    return [
+        list(filter(None, found.text[start:end].split("\n\n")))
+        for start, end in zip(found.pages, ends, strict=True)
+    ]
+
+
+def cell(text: str, attributes: str = "") -> str:
+    return f"<a:tc {attributes}><a:txBody>{line(text)}</a:txBody></a:tc>"
+
+
+def frame(content: str) -> str:
+    return f"<p:graphicFrame><a:graphic>{content}</a:graphic></p:graphicFrame>"
+
+
+def test_slides_are_pages_and_titles_are_headings(tmp_path: Path) -> None:
+    first = shape("Built by Otto Berg.", "Of oak.") + shape("The mill", kind="ctrTitle")
+    second = shape("Its wheel", kind="title") + shape("Five metres.", kind="body")
+    found = read(write_pptx(tmp_path / "a.pptx", first, second))
+    assert pages(found) == [
+        ["The mill", "Built by Otto Berg.", "Of oak."],
+        ["Its wheel", "Five metres."],
+    ]
+    headings = [found.text[start:end] for start, end in found.headings]
+    assert headings == ["The mill", "Its wheel"]
+    assert found.title == "The mill"
+
+
+def test_line_breaks_fields_and_groups_are_read(tmp_path: Path) -> None:
+    text = "<a:p><a:r><a:t>one</a:t></a:r><a:br/><a:fld><a:t>two</a:t></a:fld></a:p>"
+    group = f"<p:grpSp><p:grpSp><p:sp><p:txBody>{text}</p:txBody></p:sp></p:grpSp></p:grpSp>"
+    assert read(write_pptx(tmp_path / "a.pptm", group)).text == "one\ntwo"
+
+
+def test_what_has_a_fallback_is_read_once(tmp_path: Path) -> None:
+    both = f"<mc:Choice>{shape('new')}</mc:Choice><mc:Fallback>{shape('old')}</mc:Fallback>"
+    path = write_pptx(tmp_path / "a.pptx", f"<mc:AlternateContent>{both}</mc:AlternateContent>")
+    assert read(path).text == "new"
+
+
+def test_notes_come_last_and_footers_once(tmp_path: Path) -> None:
+    parts = {"notesSlide": shape("Speak slowly.", kind="body") + shape("1", kind="sldNum")}
+    slide = shape("Confidential", kind="ftr") + shape("1", kind="sldNum") + shape("Rain")
+    found = read(write_pptx(tmp_path / "a.pptx", slide, slide, slide_parts=parts))
+    assert pages(found) == [["Confidential", "Rain", "Speak slowly."], ["Rain", "Speak slowly."]]
+
+
+def test_a_row_of_a_table_has_the_names_of_its_columns(tmp_path: Path) -> None:
+    rows = [
+        cell("Area") + cell("Pump"),
+        cell("North", 'rowSpan="2"') + cell("Wick"),
+        cell("", 'vMerge="1"') + cell("Marl"),
+        cell("All old", 'gridSpan="2"') + cell("", 'hMerge="1"'),
+    ]
+    lines = "".join(f"<a:tr>{row}</a:tr>" for row in rows)
+    table = frame(f'<a:tbl><a:tblPr firstRow="1"/>{lines}</a:tbl>')
+    assert pages(read(write_pptx(tmp_path / "a.pptx", table))) == [
+        ["Area: North\nPump: Wick", "Area: North\nPump: Marl", "All old"]
+    ]
+
+
+def test_charts_and_diagrams_are_read(tmp_path: Path) -> None:
+    def series(name: str, *values: float) -> str:
+        points = "".join(f'<c:pt idx="{n}"><c:v>{v}</c:v></c:pt>' for n, v in enumerate(values))
+        towns = '<c:pt idx="0"><c:v>Wick</c:v></c:pt><c:pt idx="1"><c:v>Marl</c:v></c:pt>'
+        cache = f"<c:strRef><c:strCache><c:pt><c:v>{name}</c:v></c:pt></c:strCache></c:strRef>"
+        return (
+            f"<c:ser><c:tx>{cache}</c:tx><c:cat>{towns}</c:cat>"
+            f"<c:val><c:formatCode>0%</c:formatCode>{points}</c:val></c:ser>"
+        )
+
+    parts = {
+        "chart": f"<c:title>{line('Rain')}</c:title>{series('May', 0.5)}{series('June', 0.25, 1)}",
+        "data": f"<dgm:pt><dgm:t>{line('First dig.')}</dgm:t></dgm:pt>",
+    }
+    shapes = frame('<c:chart r:id="id_chart"/>') + frame('<dgm:relIds r:dm="id_data"/>')
+    assert pages(read(write_pptx(tmp_path / "a.pptx", shapes, slide_parts=parts))) == [
+        ["Rain", "Wick\nMay: 50%\nJune: 25%", "Marl\nJune: 100%", "First dig."]
+    ]
+
+
+def test_slides_of_pictures_are_named(tmp_path: Path) -> None:
+    lost: list[str] = []
+    found = read(write_pptx(tmp_path / "a.pptx", shape("Rain"), "<p:pic/>", ""), lost)
+    assert (found.text, found.pages) == ("Rain", (0, 4, 4))
+    [reason] = lost
+    assert reason.endswith("slide 2 has no text: only pictures?")

@@ -1,0 +1,83 @@
+"""Text that only repeats a question is told from text that answers it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.search.echo import blank_echoes, blank_marks, repeats_question
+from fabir.search.terms import load_language
+
+QUESTION = "When was the Marl tower built?"
+PIECES = st.sampled_from(
+    ["When was the Marl tower built", "Marl", "tower", "?", ".", "\n", "- ", " "]
+)
+
+
+ENGLISH = load_language("english", False)
+
+
+def kept(text: str, question: str = QUESTION) -> str:
+    return " ".join(blank_echoes(text, question, ENGLISH).split())
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join)))
+def test_everything_else_stays_where_it_was(text: str) -> None:
+    for new in (blank_echoes(text, QUESTION, ENGLISH), blank_marks(text)):
+        assert len(new) == len(text)
+        assert all(after in (before, " ") for before, after in zip(text, new, strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When was the Marl tower built?",
+        "- When was the Marl tower built?\n- Who built the Marl tower?",
+        "when was the marl tower built\nwho built the marl tower",
+        "I would like to know when the Marl tower was built.",
+        "Do you know when the Marl tower was built? Best wishes, Ann",
+    ],
+)
+def test_a_repeated_question_is_blank(text: str) -> None:
+    assert "Marl" not in kept(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Marl tower was built in 1771.",
+        "## When was the Marl tower built?\n\nIn 1771.",
+        "Q: When was the Marl tower built?\nA: In 1771.",
+        "When was the Marl tower built? In 1771.",
+        "When the Marl tower was built, the town had a wall.",
+        "Where is the museum? It is beside the Marl tower.",
+    ],
+)
+def test_other_sentences_stay(text: str) -> None:
+    assert kept(text) == " ".join(text.split())
+
+
+def test_marks_of_headings_and_items_are_blank() -> None:
+    text = "# Fees\n\n- 85 crowns\n  * for - members\n---\n#1 is free"
+    assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
+
+
+@pytest.mark.parametrize("answer", ["the Marl tower", "?", "- When", "", "tower built", "MARL!"])
+def test_an_answer_of_the_question_s_words_repeats_it(answer: str) -> None:
+    assert repeats_question(answer, QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("answer", "question"),
+    [
+        ("1771", QUESTION),
+        ("the Marl tower of 1771", QUESTION),
+        ("the tower", "Which is older, the tower or the bridge?"),
+        ("IT", "What does the I stand for?"),
+    ],
+)
+def test_other_answers_do_not(answer: str, question: str) -> None:
+    assert not repeats_question(answer, question)
+
+
+def test_no_answer_at_all_repeats_every_question() -> None:
+    assert repeats_question("...", "Which is older, the tower or the bridge?")

@@ -1,0 +1,52 @@
+"""Line ends: those of wrapped text are spaces, those of addresses and tables divide."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabir.text.lines import hard_line_ends, unwrap_lines
+
+PIECES = st.sampled_from(["Rain falls", "a", ".", "- ", "x" * 30, " ", "\r", "\n", "\n\n"])
+
+WRAPPED = """The abbey of Saint-Evroul was founded in the year 1082 by a
+duke of Normandy, who gave it to the monks of a neighbouring
+valley."""
+ADDRESS = "Satoshi Sekine\nNew York University\n715 Broadway"
+ROWS = "Title: Terrible Teddy, the Grizzly King\nDirector: Edwin S. Porter\nYear: 1901"
+LIST = (
+    "We need these things for the journey:\n- a tent for four people, not a small one\n- two boats"
+)
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join)))
+def test_everything_stays_where_it_was(text: str) -> None:
+    changed = [(old, new) for old, new in zip(text, unwrap_lines(text), strict=True) if old != new]
+    assert {new for _, new in changed} <= {" "}
+    assert all(old.isspace() for old, _ in changed)
+    assert all(text[end] == "\n" for end in hard_line_ends(text))
+
+
+def test_wrapped_lines_are_one_paragraph() -> None:
+    assert unwrap_lines(WRAPPED) == WRAPPED.replace("\n", " ")
+    assert unwrap_lines(WRAPPED.replace("\n", "\r\n")) == WRAPPED.replace("\n", "  ")
+    assert hard_line_ends(WRAPPED) == []
+
+
+@pytest.mark.parametrize("text", [ADDRESS, ROWS, LIST, "Kites\nand wind", "Rain.\n\nSnow."])
+def test_other_line_ends_divide(text: str) -> None:
+    ends = [place for place, character in enumerate(text) if character == "\n"]
+    assert hard_line_ends(text) == ends
+
+
+def test_paragraphs_divide() -> None:
+    border = len(WRAPPED)
+    assert hard_line_ends(f"{WRAPPED}\n\n{WRAPPED}") == [border, border + 1]
+
+
+@pytest.mark.parametrize("text", ["\n" * 300_000, "x\n" * 150_000, " \n" * 150_000, "x" * 300_000])
+def test_strange_texts_take_no_longer_than_others(text: str) -> None:
+    began = time.perf_counter()
+    unwrap_lines(text)
+    assert time.perf_counter() - began < 5
