@@ -538,3 +538,25 @@ def test_a_passage_of_100_000_words_is_answered_in_the_memory_of_a_tenth_of_it(
     assert len(answers) == 5
     assert_sound(answers, passage)
     assert peak() - before < 60
+
+
+ROWS = "Pump\nWick\n\nBuilt\n1934\n\nOwner: the town of Wick\nLitres: 410"
+
+
+def test_no_answer_stands_on_two_lines() -> None:
+    predictor = Predictor.load()
+    for question in ("Who owns it?", "When was it built?", "What is Wick?"):
+        for answer in predictor.answer(question, ROWS, top_k=20):
+            assert ROWS[answer.start : answer.end] == answer.text
+            assert "\n" not in answer.text
+            assert answer.text.strip()
+
+
+def test_lines_are_told_apart_by_the_model_as_if_semicolons_divided_them() -> None:
+    predictor = Predictor.load(threshold=0)
+    lines = "Owner: the town of Wick\nArchitect: Ann Moe\nBuilt: 1934"
+    for question in ("Who was the architect?", "When was it built?", "Who is the owner?"):
+        (one,) = predictor.answer(question, lines)
+        (other,) = predictor.answer(question, lines.replace("\n", ";"))
+        assert (one.start, one.end) == (other.start, other.end)
+        assert one.score == pytest.approx(other.score, abs=0.01)

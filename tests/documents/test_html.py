@@ -34,6 +34,10 @@ def test_scripts_and_styles_are_no_text() -> None:
     assert [each.text for each in page.paragraphs] == ["A kite flies."]
 
 
+def test_what_stands_in_for_scripts_in_the_head_is_no_text() -> None:
+    assert text("<head><noscript><div>Enable scripts</div></noscript></head><p>Rain") == "Rain"
+
+
 def test_blocks_are_paragraphs_and_breaks_are_lines() -> None:
     page = "<h1>Rain</h1>\n<p>It  falls\ndown.<br>Then&nbsp;stops.</p><ul><li>one<li>two</ul>"
     assert text(page) == "Rain\n\nIt falls down.\nThen stops.\n\none\n\ntwo"

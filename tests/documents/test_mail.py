@@ -31,8 +31,8 @@ def make(text: str = "The fee is 85 crowns.", charset: str = "utf-8") -> EmailMe
 
 
 HEADERS = (
-    "From: Jörg Müller <joerg@example.org>\nTo: Ann <ann@example.org>, bo@example.org\n"
-    "Date: Mon, 01 Jan 2024 10:00:00 +0000"
+    "Subject: Über die Brücke\nFrom: Jörg Müller <joerg@example.org>\n"
+    "To: Ann <ann@example.org>, bo@example.org\nDate: Mon, 01 Jan 2024 10:00:00 +0000"
 )
 
 
@@ -69,6 +69,13 @@ def test_attachments_are_named(tmp_path: Path) -> None:
     assert losses.endswith("attachment plan.pdf is not read (and 1 more)")
 
 
+def test_a_text_with_a_name_is_read_if_it_is_shown_inline(tmp_path: Path) -> None:
+    mail = make()
+    mail.add_attachment("Bring boots.", filename="note.txt", disposition="inline")
+    found, losses = read(tmp_path, mail)
+    assert (found.text.split("\n\n")[-1], losses) == ("Bring boots.", [])
+
+
 def test_all_texts_and_forwarded_mails_are_read(tmp_path: Path) -> None:
     mail = make("See below.")
     mail.make_mixed()
@@ -77,8 +84,7 @@ def test_all_texts_and_forwarded_mails_are_read(tmp_path: Path) -> None:
     mail.add_attachment(forwarded)
     found, losses = read(tmp_path, mail)
     assert found.text == (
-        f"{HEADERS}\n\nSee below.\n\n-- the list's footer\n\n"
-        f"Subject: Über die Brücke\n{HEADERS}\n\nThe old text."
+        f"{HEADERS}\n\nSee below.\n\n-- the list's footer\n\n{HEADERS}\n\nThe old text."
     )
     assert losses == []
 
@@ -91,7 +97,7 @@ def _part(text: str) -> EmailMessage:
 
 def test_headers_and_texts_without_a_stated_encoding(tmp_path: Path) -> None:
     found, _ = read(tmp_path, "Subject: café\nFrom: ((((\n\nZoë".encode())
-    assert (found.title, found.text) == ("café", "From: ((((\n\nZoë")
+    assert (found.title, found.text) == ("café", "Subject: café\nFrom: ((((\n\nZoë")
     found, _ = read(tmp_path, b"Content-Type: text/plain; charset=nonsense\n\nrain")
     assert (found.title, found.text) == ("mail", "rain")
 

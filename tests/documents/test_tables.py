@@ -47,6 +47,12 @@ def test_the_delimiter_with_the_most_regular_rows_wins(table: str, delimiter: st
         ("Stanley Cups,,\nTeam,Location,Cups\nBlues,STL,1\n", 1, "Team,Location,Cups"),
         ("Rainfall\nin mm\nTown,Jan,Feb\nWick,70,51\nOban,90,61\n", 2, "Town,Jan,Feb"),
         ("Team,,,Cups\nBlues,STL,x,1\nFlyers,PHI,y,2\n", 0, "Team,,,Cups"),
+        (
+            "see\nsee,notes\nat,the,top,of,their\nName,Job,Age,Kids,Born,Died\n"
+            "Bo,actor,4,T,1990,2000\nAl,cook,5,F,1980,2001\n",
+            3,
+            "Name,Job,Age,Kids,Born,Died",
+        ),
         ("name\nBo\n", 0, "name"),
         ("name\nBo\nAl, the cook\nEd\nIda\n", 0, "name"),
         ("Film,Year\n", 0, ""),

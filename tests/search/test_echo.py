@@ -58,6 +58,7 @@ def test_other_sentences_stay(text: str) -> None:
 
 def test_marks_of_headings_and_items_are_blank() -> None:
     text = "# Fees\n\n- 85 crowns\n  * for - members\n---\n#1 is free"
+    assert blank_marks("a **bold** `word`, 2 * 3, x*") == "a   bold    word , 2 * 3, x "
     assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
 
 

@@ -1,18 +1,13 @@
-"""The index: exact places, updates that equal building anew, and safety from kills."""
+"""The index: exact places, and updates that equal building anew."""
 
 import os
-import random
-import signal
 import tempfile
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tqdm.auto import tqdm
 
 from collection import PAGES, write_collection, write_pdf
 from fabir.documents.process import DocumentReader
@@ -265,39 +260,6 @@ def test_one_process_writes_at_a_time(collection: Path, tmp_path: Path) -> None:
     assert len(reasons) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_an_index_opens_whenever_its_update_was_killed(collection: Path, tmp_path: Path) -> None:
-    rounds = int(os.environ.get("FABIR_KILLS", "8"))
-    folder = tmp_path / "index"
-    index = Index.build([collection], folder)
-    began = time.monotonic()
-    index.update()
-    duration = time.monotonic() - began
-    kills = 0
-    for number in range(rounds):
-        text = f"Mill {number} grinds rye. {'x ' * 200}\n\n"
-        (collection / "new.txt").write_text(text * random.randint(1, 30))
-        process = os.fork()
-        if not process:
-            try:
-                # tqdm's own, which bm25s takes, is one for all forks: killed with it, this process
-                # would leave the others waiting for ever.
-                tqdm.set_lock(threading.RLock())
-                Index.open(folder).update()
-            finally:
-                os._exit(0)
-        time.sleep(random.uniform(0, 2 * duration))
-        os.kill(process, signal.SIGKILL)
-        kills += os.waitpid(process, 0)[1] == signal.SIGKILL
-        survived = Index.open(folder)
-        assert survived.search("Who flew the first kite?")[0].document == "kites.md"
-        assert len(state(survived)) > len(survived)
-    assert kills
-    Index.open(folder).update()
-    assert state(Index.open(folder)) == state(Index.build([collection], tmp_path / "anew"))
-    assert len(list(folder.glob("generation-*"))) == 1
-
-
 HARMS = {
     "a byte is another": lambda content, _: bytes([content[0] ^ 1]) + content[1:],
     "half is lost": lambda content, _: content[: len(content) // 2],
@@ -429,3 +391,12 @@ def test_a_language_without_stems_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'klingon' is none of danish, dutch"):
         Index.build([tmp_path / "a.txt"], tmp_path / "index", language="klingon")
     assert not (tmp_path / "index").exists()
+
+
+def test_words_of_a_heading_count_for_all_of_its_section(tmp_path: Path) -> None:
+    rye = "The old mill grinds rye. " * 30
+    text = f"# Mill\n\n## Fees\n\n{rye}\n\nMembers pay 85 crowns.\n\n## Other\n\nSnow.\n"
+    (tmp_path / "a.md").write_text(text)
+    index = Index.build([tmp_path / "a.md"], tmp_path / "index", size=200)
+    assert "85" in index.search("fees of members")[0].text
+    assert {each.headings[-1][1] for each in index.search("fees")} == {"Fees"}

@@ -26,7 +26,7 @@ def test_passages_are_pieces_that_cover_the_text(text: str, size: int, places: l
 
 
 def cut(text: str, size: int) -> list[str]:
-    return [text[start:end] for start, end in passages(text, size)]
+    return [text[start:end] for start, end in passages(text, size, None)]
 
 
 def test_paragraphs_are_passages_and_a_heading_goes_with_what_follows() -> None:

@@ -40,12 +40,19 @@ def test_other_line_ends_divide(text: str) -> None:
     assert hard_line_ends(text) == ends
 
 
+def test_a_line_that_is_longer_than_all_others_does_not_matter() -> None:
+    text = f"See https://example.org/{'x' * 140}\n{WRAPPED}"
+    assert unwrap_lines(text).endswith(WRAPPED.replace("\n", " "))
+
+
 def test_paragraphs_divide() -> None:
     border = len(WRAPPED)
     assert hard_line_ends(f"{WRAPPED}\n\n{WRAPPED}") == [border, border + 1]
 
 
-@pytest.mark.parametrize("text", ["\n" * 300_000, "x\n" * 150_000, " \n" * 150_000, "x" * 300_000])
+@pytest.mark.parametrize(
+    "text", ["\n" * 300_000, "x\n" * 150_000, " \n" * 150_000, "word " * 60_000 + "\n\nx"]
+)
 def test_strange_texts_take_no_longer_than_others(text: str) -> None:
     began = time.perf_counter()
     unwrap_lines(text)

@@ -36,6 +36,7 @@ def pieces(text: str) -> list[str]:
         *("$1.5m", "$20", "€27,814", "£3bn", "$5k", "12:30", "9:15am", "10:59:58"),
         *("3/4", "11/25/2026", "2026-11-25", "31.12.1999"),
         *("🇩🇪", "👍🏽", "👩🏽‍🚒", "👨‍👩‍👧‍👦", "1️⃣", "❤️", "🏴\U000e0067\U000e0062\U000e007f"),
+        *("mia@qa.debian.org", "irc.libera.chat", "dh_make", "www.example.org/a_b"),
         *("prov\u00adince", "Krol\u2060owska", "a\ufeffb"),
     ],
 )

@@ -156,6 +156,17 @@ def test_a_damaged_cache_is_made_anew(
     assert entry.read_bytes() == data
 
 
+def test_what_a_killed_process_left_in_the_cache_is_removed(tmp_path: Path, cache: Path) -> None:
+    path = write(tmp_path / "v.txt")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    cache.mkdir()
+    for suffix in (".npy.x", ".words.y"):
+        (cache / f".{digest}{suffix}.partial").touch()
+    read_vectors(path, cache)
+    names = sorted(path.name for path in cache.iterdir())
+    assert names == [f"{digest}.npy", f"{digest}.words"]
+
+
 def test_a_cache_of_another_shape_is_made_anew(tmp_path: Path, cache: Path) -> None:
     path = write(tmp_path / "v.txt")
     entry = cache / f"{read_vectors(path, cache).digest}.npy"

@@ -21,8 +21,8 @@ _WORD = 80  # bytes, about, of a word and its offsets
 class Part:
     """One window of a passage. It compares by identity, and questions about it share it.
 
-    lines: the number of the line on which each word stands, by hard line ends; None if all stand on
-        one
+    lines: the number of the line on which each word stands, by hard line ends; -1 for a semicolon
+        that a model reads in place of one; None if there are none
     """
 
     words: list[str]
@@ -90,9 +90,12 @@ class PassageCache:
             self._size = size
 
     def _split(self, passage: str) -> list[Part]:
-        words, starts, ends = place_words(passage)
         breaks = hard_line_ends(passage)
+        marks = [end for end in breaks if _needs_mark(passage, end)]
+        words, starts, ends = place_words(_replaced(passage, marks, ";"))
         lines = np.searchsorted(breaks, starts) if breaks else None
+        if lines is not None:
+            lines[np.isin(starts, marks)] = -1
         return [
             Part(
                 words[begin:end],
@@ -102,6 +105,19 @@ class PassageCache:
             )
             for begin, end in windows(len(words), self.window, self.stride)
         ]
+
+
+def _needs_mark(text: str, end: int) -> bool:
+    """Whether what stands before a line end is not told from what follows by punctuation."""
+    before = text[max(0, end - 80) : end].rstrip(" \t\r")
+    return before[-1:] not in ("", "\n", *".!?;:,")
+
+
+def _replaced(text: str, places: list[int], character: str) -> str:
+    characters = list(text)
+    for place in places:
+        characters[place] = character
+    return "".join(characters)
 
 
 def count_words(parts: Iterable[Part]) -> int:

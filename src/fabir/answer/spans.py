@@ -38,7 +38,8 @@ def top_spans(
         end: [batch, passage] the same for the last token.
         max_words: the longest span, in tokens.
         k: how many spans of each passage, overlapping ones included.
-        lines: [batch, passage] a number for each token. A span lies within tokens of one number.
+        lines: [batch, passage] a number for each token. A span lies within tokens of one number,
+            and within none of a negative one.
 
     Among equal scores the earlier start comes first, then the shorter span. The first spans do not
     change when `k` grows. Memory is proportional to `batch * passage * max_words`.
@@ -55,6 +56,7 @@ def top_spans(
     words = scores.shape[2]
     if lines is not None:
         scores[lines[:, :, None] != _band(lines, words, -1)] = -np.inf
+        scores[lines < 0] = -np.inf
 
     starts = None
     if k > 1:  # the k best spans lie within the k starts whose best spans are best

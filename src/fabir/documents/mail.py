@@ -11,7 +11,7 @@ from fabir.documents.base import Document, Report, check_size, printable, text_o
 from fabir.documents.encodings import decode
 from fabir.documents.html import decode_html, read_page
 
-_HEADERS = "From", "To", "Cc", "Date"
+_HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters
 _MAX_TITLE = 1000
 
@@ -35,7 +35,7 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         kind, name = part.get_content_type(), part.get_filename()
         inner = _inner(part)
         if kind == "message/rfc822" and inner:
-            yield _headers(inner[0], ("Subject", *_HEADERS))
+            yield _headers(inner[0], _HEADERS)
             parts += inner[:1]
         elif kind == "multipart/alternative" and inner:
             plain = (each for each in inner if _is_plain(each) and _data(each).strip())
@@ -44,7 +44,7 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
             parts += inner[:1]  # the others are its pictures
         elif part.is_multipart():
             parts += reversed(inner)
-        elif part.get_content_maintype() == "text" and not name:
+        elif part.get_content_maintype() == "text" and _is_shown(part):
             yield _text(part, report)
         else:
             report.lost(f"attachment {name or kind} is not read")
@@ -67,6 +67,11 @@ def _header(mail: Message, name: str) -> str:
 def _inner(part: Message) -> list[Message]:
     payload = part.get_payload()
     return [each for each in payload if isinstance(each, Message)] if part.is_multipart() else []
+
+
+def _is_shown(part: Message) -> bool:
+    """Whether mail programs show a part as text, and not as an attachment."""
+    return not part.get_filename() or part.get_content_disposition() == "inline"
 
 
 def _is_plain(part: Message) -> bool:

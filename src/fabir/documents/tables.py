@@ -43,7 +43,8 @@ def delimiter_of(lines: Sequence[str]) -> str:
 def find_names(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
     """How many rows stand above the names of the columns, and these names.
 
-    Rows above have fewer cells than half of a usual row further down; a title has one. There are no
+    Rows above have fewer cells than half of a usual row further down; a title has one. Or they end
+    before the last column, and the next row does not and can be the names. There are no
     names if the first full row is data, or the last row. If most rows have a cell more than there
     are names, the first column has no name.
 
@@ -54,12 +55,23 @@ def find_names(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
     usual = max(Counter(filled[len(filled) // 2 :]).most_common(1), default=(0, 0))[0]
     least = max(2, usual / 2) if usual > 1 else 0
     above = next((number for number, count in enumerate(filled) if count >= least), 0)
+    ends = [_end(row) for row in rows]
+    last = max(Counter(ends[len(ends) // 2 :]).most_common(1), default=(0, 0))[0]
+    while 0 < above < len(rows) - 2 and ends[above] < last <= ends[above + 1]:
+        if not _can_be_names(rows[above + 1], rows[above + 2]):
+            break
+        above += 1
     body = rows[above + 1 :]
     if not body or not _can_be_names(rows[above], body[0]):
         return above, []
     names = [name[:MAX_NAME] for name in rows[above]]
     longer = sum(len(row) == len(names) + 1 and bool(row[-1].strip()) for row in body)
     return above, ["", *names] if longer > len(body) / 2 else names
+
+
+def _end(row: Sequence[str]) -> int:
+    """The number of the last column that is not blank, from 1."""
+    return max((number for number, cell in enumerate(row, 1) if cell.strip()), default=0)
 
 
 def _can_be_names(row: Sequence[str], below: Sequence[str]) -> bool:

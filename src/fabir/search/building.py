@@ -3,8 +3,9 @@
 import json
 import os
 import time
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import accumulate, chain
@@ -149,14 +150,17 @@ class Writer:
         row = len(self._files), line, document.lines_run_on, len(title), *firsts, *ends
         rows["documents"].append(row)
         text, at = document.text, 0
-        spans = passages(text, self.settings.size, document.headings)
+        is_plain = document.lines_run_on or document.pages  # formats that may not tell headings
+        headings = document.headings or (None if is_plain else ())
+        spans = passages(text, self.settings.size, headings)
         byte = _byte_offsets(text, chain(*spans, *document.headings), ends[2])
         for start, end in spans:
+            heading = _words_above(text, document.headings, start)
             if document.lines_run_on:
                 line += text.count("\n", at, start)
             found = number, line, start, end, byte[start], byte[end], self.tokens
             rows["passages"].append(found)
-            numbers = [self._terms[word] for word in title + words(text[start:end])]
+            numbers = [self._terms[word] for word in title + heading + words(text[start:end])]
             self._tokens.write(np.array(numbers, np.int32).tobytes())
             at = start
         rows["pages"] += document.pages
@@ -214,6 +218,13 @@ class Writer:
         }
         # ASCII only: a file name may have bytes that are not UTF-8.
         (self.folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def _words_above(text: str, headings: Sequence[tuple[int, int]], start: int) -> list[str]:
+    """The words of the heading before a passage that does not begin with one: they count as its."""
+    number = bisect_right(headings, (start, len(text)))
+    begin, end = headings[number - 1] if number else (start, start)
+    return words(text[begin:end]) if begin < start else []
 
 
 def _file_now(path: Path, previous: File | None) -> tuple[File, str]:

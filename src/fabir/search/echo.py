@@ -10,7 +10,11 @@ from fabir.text.lines import unwrap_lines
 from fabir.text.sentences import sentences
 
 _SHARE = 0.6  # of a question's content words from which a sentence repeats it
-_MARKED = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_][ \t]*){3,}$")
+_MARKED = re.compile(
+    r"^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
+    r"|\*{1,3}(?=\S)|(?<=\S)\*{1,3}|`{1,3}",  # of words
+    re.MULTILINE,
+)
 _ASKS = re.compile(
     r"\s*(?:#{1,6}|[-*+•>–]|\(?\w{1,3}[.)]|Q(?:uestion)?\s?\d*[:.])?\s*"  # an item or a heading
     r"\b(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|does|did|can)\b",
@@ -29,7 +33,7 @@ _CHOICE = frozenset(["or", "between", "which"])
 
 
 def blank_marks(text: str) -> str:
-    """Replace the marks of headings and items at the beginning of lines by spaces."""
+    """Replace the marks of headings, items and emphasis by spaces. The length stays the same."""
     return _MARKED.sub(lambda match: " " * len(match[0]), text)
 
 

@@ -18,7 +18,7 @@ _HEADING = re.compile(r"[^\W_][^\n]{0,78}[^\s.!?:;,]")
 
 
 def passages(
-    text: str, size: int = 1000, headings: Sequence[tuple[int, int]] = ()
+    text: str, size: int = 1000, headings: Sequence[tuple[int, int]] | None = ()
 ) -> list[tuple[int, int]]:
     """Half-open character offsets of the passages of `text`, ascending and without overlap.
 
@@ -29,11 +29,12 @@ def passages(
     Args:
         text: a document's text
         size: approximate length of a passage in characters
-        headings: half-open offsets of the headings; without any, short lines are taken for some
+        headings: half-open offsets of the headings; None: unknown, short lines are taken for some
     """
-    ends = {text.rfind("\n", 0, start) + 1: end for start, end in headings}
+    ends = {text.rfind("\n", 0, start) + 1: end for start, end in headings or ()}
     found = []
-    for span in _join_short(list(_paragraphs(text, ends)), size * _SHORT):
+    paragraphs = list(_paragraphs(text, ends, headings is None))
+    for span in _join_short(paragraphs, size * _SHORT):
         found += _cut(text, *span, size)
     return found
 
@@ -47,10 +48,11 @@ class _Paragraph(NamedTuple):
     has_body: bool
 
 
-def _paragraphs(text: str, headings: Mapping[int, int]) -> Iterator[_Paragraph]:
+def _paragraphs(text: str, headings: Mapping[int, int], guess: bool) -> Iterator[_Paragraph]:
     """
     Args:
         headings: where the line of a heading begins, and where the heading ends
+        guess: whether short lines are headings
     """
     gaps = [match.span() for match in _GAP.finditer(text)]
     edges = sorted({0, len(text), *chain(*gaps), *headings})
@@ -59,7 +61,7 @@ def _paragraphs(text: str, headings: Mapping[int, int]) -> Iterator[_Paragraph]:
             if edge in headings:
                 yield _Paragraph(start, end, True, headings[edge] < end)
             else:
-                alike = not headings and bool(_HEADING.fullmatch(text, start, end))
+                alike = guess and bool(_HEADING.fullmatch(text, start, end))
                 yield _Paragraph(start, end, alike, not alike)
 
 

@@ -1,5 +1,6 @@
-"""What an answer never cuts: numbers with signs, groups and units, times, dates, fractions, and
-emoji of several characters. Characters that cannot be seen, which are no part of an answer's ends.
+"""What an answer never cuts: numbers with signs, groups and units, times, dates, fractions,
+addresses, hosts, identifiers, and emoji of several characters. Characters that cannot be seen,
+which are no part of an answer's ends.
 
 The tokeniser's words are smaller: readers are trained on 12, : and 30. Only an answer's place is
 widened. Of the answers of SQuAD 1.1 train that touch such a unit of several words, 4 % cut it,
@@ -44,6 +45,14 @@ _UNIT = re.compile(
         ]
     )
 )
+# Addresses, hosts and identifiers.
+_NAME = re.compile(
+    r"[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+"
+    r"|(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]"
+    r"|(?<![\w.-])[a-z0-9-]+(?:\.[a-z][a-z0-9-]*){2,}(?![\w-])"
+    r"|[^\W_]+(?:_+[^\W_]+)+"
+)
+_OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z][a-z0-9-]*\.[a-z]")
 _DIGITS = re.compile(
     r"\d(?:\S|[ \u00a0\u2009\u202f](?=\d))*"
 )  # where such units are, but for a sign
@@ -87,6 +96,9 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
     for digits in _DIGITS.finditer(text):
         for unit in _UNIT.finditer(text, max(0, digits.start() - 1), digits.end()):
             yield unit.span()
+    if _OF_NAME.search(text):
+        for name in _NAME.finditer(text):
+            yield name.span()
     if _OF_EMOJI.search(text):
         for cluster in _EMOJI.finditer(text):
             yield cluster.span()

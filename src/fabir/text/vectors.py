@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fabir.errors import InputError, InputWarning
-from fabir.files import cache_folder, replacing
+from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
 
 _CHUNK = 1 << 23  # bytes of text parsed at a time; bounds the memory for files of any size
@@ -68,14 +68,21 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
     words_path, matrix_path = folder / f"{digest}.words", folder / f"{digest}.npy"
     vectors = _load(words_path, matrix_path, digest)
     if vectors is None:
-        try:
-            _build(file, member, words_path, matrix_path)
-        except OSError as error:
-            raise InputError(f"cannot write the cache in {folder}: {error}") from error
-        vectors = _load(words_path, matrix_path, digest)
+        with writing(folder / digest, wait=True):
+            vectors = _load(words_path, matrix_path, digest)  # another process may have built it
+            if vectors is None:
+                _fill(file, member, words_path, matrix_path)
+                vectors = _load(words_path, matrix_path, digest)
     if vectors is None:
         raise InputError(f"cannot use the cache in {folder}: delete it or name another folder")
     return vectors
+
+
+def _fill(file: Path, member: str | None, words_path: Path, matrix_path: Path) -> None:
+    try:
+        _build(file, member, words_path, matrix_path)
+    except OSError as error:
+        raise InputError(f"cannot write the cache in {words_path.parent}: {error}") from error
 
 
 def _locate(path: str | Path) -> tuple[Path, str | None]:
@@ -226,7 +233,7 @@ def _write_header(out: IO[bytes], count: int, dim: int) -> None:
 def _header(line: bytes) -> tuple[int | None, int]:
     """The words and the dimension that a first line `count dim` promises; else None and 0."""
     fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(field.isdigit() and len(field) < 20 for field in fields):
         return int(fields[0]), int(fields[1])
     return None, 0
 
