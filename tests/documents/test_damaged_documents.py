@@ -1,10 +1,12 @@
-"""Damaged documents of every kind: read as what they still are, or refused in one line, and soon."""
+"""Damaged documents of every kind: read as what they still are, or refused in one line."""
 
 import tempfile
 import zipfile
 from functools import cache
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -27,13 +29,23 @@ from office_files import (
 )
 
 PARAGRAPH = paragraph(run("The mill was built in 1902."))
-MAIL = "From: ann@example.org\nSubject: =?utf-8?q?Caf=C3=A9?=\nMIME-Version: 1.0\n"
-MAIL += "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\nIt rains.\n"
-MAIL += "--b\nContent-Type: text/html; charset=utf-8\n\n<p>It rains.\n--b--\n"
-PAGE = "<!doctype html><meta charset=utf-8><title>Mill</title><nav>Home</nav><h1>The mill</h1>"
-PAGE += (
-    "<table><tr><th>Pump<th>Built<tr><td>Wick<td>1934</table><p hidden>x<p>Rain<sup>2</sup>.</p>"
-)
+MAIL = """From: ann@example.org
+Subject: =?utf-8?q?Caf=C3=A9?=
+MIME-Version: 1.0
+Content-Type: multipart/alternative; boundary=b
+
+--b
+Content-Type: text/plain
+
+It rains.
+--b
+Content-Type: text/html; charset=utf-8
+
+<p>It rains.
+--b--
+"""
+PAGE = """<!doctype html><meta charset=utf-8><title>Mill</title><nav>Home</nav><h1>The mill</h1>
+<table><tr><th>Pump<th>Built<tr><td>Wick<td>1934</table><p hidden>x<p>Rain<sup>2</sup>.</p>"""
 TEXTS = {
     "a.txt": "It rains in Wick.\n\nOpening hours\n",
     "a.md": "---\ntitle: Mill\n---\n# The mill\n\n```\n# no\n```\n\nOld\n===\n\n- 1902\n",
@@ -53,6 +65,8 @@ def write_samples(folder: Path) -> None:
     write_xlsx(folder / "a.xlsx", row("Pump", "Built") + row("Wick", 1934))
     write_pptx(folder / "a.pptx", shape("The mill", kind="title") + shape("Built in 1902."))
     write_odt(folder / "a.odt", "<text:p>The mill was built in 1902.</text:p>")
+    pumps = pyarrow.table({"pump": ["Wick", "Marl"], "built": [1934, None]})
+    pyarrow.parquet.write_table(pumps, folder / "a.parquet")
     container = '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>'
     package = '<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
     package += '</manifest><spine><itemref idref="a"/></spine></package>'
@@ -120,6 +134,5 @@ def test_every_kind_is_read_as_it_is(tmp_path: Path) -> None:
         lines: list[str] = []
         found = list(read_documents(path, lines.append))
         assert lines == []
-        assert any(
-            "1902" in each.text or "rains" in each.text or "1934" in each.text for each in found
-        )
+        text = " ".join(each.text for each in found)
+        assert any(word in text for word in ("1902", "1934", "rains"))
