@@ -20,6 +20,8 @@ from fabir.text.vocabulary import Vocabulary
 from tiny import Files, dataset
 
 RIVER = "The Olm (212 km) ends in Lake Sandar."
+# "Minji Kim lit the lighthouse in Seoul, in 1871.": particles are part of the words before them.
+LIGHTHOUSE = "김민지가 1871년에 서울에서 등대를 켰다."
 
 
 def one(text: str, *questions: tuple[Answer, ...]) -> Dataset:
@@ -107,6 +109,33 @@ def test_an_answer_must_begin_and_end_on_word_borders() -> None:
     assert features.spans.lengths.tolist() == [0, 0, 0, 0, 2]
 
 
+def test_an_answer_inside_a_word_is_left_out_or_widened() -> None:
+    parts = ("서울", "김민지", "1871년", "서울에서 등대", "켰다")
+    data = one(LIGHTHOUSE, *((answer(LIGHTHOUSE, part),) for part in parts))
+    skipped, widened = build_features(data), build_features(data, "widen")
+    assert skipped.spans.lengths.tolist() == [0, 0, 0, 0, 2]
+    words = tokenise(LIGHTHOUSE).words
+    assert [words[first : last + 1] for first, last in widened.spans.values.reshape(-1, 2)] == [
+        ["서울에서"],
+        ["김민지가"],
+        ["1871", "년에"],
+        ["서울에서", "등대를"],
+        ["켰다"],
+    ]
+    for features in (skipped, widened):
+        assert features.unaligned.tolist() == [1, 1, 1, 1, 0]
+
+
+@given(st.text(alphabet="ab1, 가나에\u200b\u0301"), st.integers(0, 9), st.integers(0, 9))
+def test_widening_takes_the_words_that_an_answer_touches(text: str, start: int, size: int) -> None:
+    part = text[start : start + size]
+    features = build_features(one(text, (Answer(part, start),)), "widen")
+    letters = {start + at for at, letter in enumerate(part) if not letter.isspace()}
+    words = zip(features.starts[0], features.ends[0], strict=True)
+    touched = [number for number, word in enumerate(words) if letters & set(range(*word))]
+    assert features.spans[0].tolist() == ([touched[0], touched[-1]] if touched else [])
+
+
 def test_equal_answers_are_merged_and_the_first_stays_first() -> None:
     lake, sandar, cut = (answer(RIVER, part) for part in ("Lake Sandar", "Sandar", "Sandar."))
     answers = (sandar, lake, sandar, Answer("Lake Sand", lake.start), cut, lake)
@@ -118,9 +147,10 @@ def test_equal_answers_are_merged_and_the_first_stays_first() -> None:
 
 def test_answers_that_fit_nowhere_are_counted_not_followed() -> None:
     blank, beyond, before = Answer("  ", 3), Answer("Olm", 900), Answer("Olm", -4)
-    features = build_features(one(RIVER, (blank, beyond, before)))
-    assert features.unaligned.tolist() == [3]
-    assert features.spans[0].tolist() == []
+    for way in ("skip", "widen"):
+        features = build_features(one(RIVER, (blank, beyond, before)), way)
+        assert features.unaligned.tolist() == [3]
+        assert features.spans[0].tolist() == []
 
 
 def test_a_passage_is_counted_once_for_each_of_its_questions() -> None:
@@ -204,6 +234,16 @@ def test_bad_answers_treated_in_another_way_are_another_entry(files: Files, tmp_
     assert len(found["skip"].spans) < len(found["repair"].spans)
     assert found["repair"].unaligned.sum() < found["keep"].unaligned.sum()
     assert len(list(cache.iterdir())) == 3
+
+
+def test_answers_aligned_in_another_way_are_another_entry(tmp_path: Path) -> None:
+    source, cache = tmp_path / "data.json", tmp_path / "cache"
+    source.write_text(LIGHTHOUSE, "utf-8")
+    data = one(LIGHTHOUSE, (answer(LIGHTHOUSE, "서울"),))
+    for way in ("skip", "widen", "skip"):
+        found = load_features(data, [source], cache, way)
+        assert_equal(found, build_features(data, way))
+    assert len(list(cache.iterdir())) == 2
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from fabir.data.squad import Dataset, write_squad
+from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
 from fabir.errors import InputError
 from fabir.runtime.store import VOCABULARY, WORDS
 from fabir.runtime.torch_model import TorchModel
@@ -59,6 +59,27 @@ def test_bad_answers_are_treated_as_asked(
     errors = capsys.readouterr().err
     assert "19 questions;" in errors
     assert errors.count("bad answer: ") == 2
+
+
+def test_answers_inside_words_are_treated_as_asked(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "김민지가 서울에서 등대를 켰다."
+    asked = [("누가 등대를 켰나?", "김민지"), ("어디에서 켰나?", "서울")]
+    questions = tuple(
+        Question(str(number), question, (Answer(answer, text.index(answer)),))
+        for number, (question, answer) in enumerate(asked)
+    )
+    korean = replace(files, train=tmp_path / "korean.json")
+    write_squad(Dataset((Passage(text, "", questions),), "1.1"), korean.train)
+    with pytest.raises(InputError, match="--on-unaligned widen"):
+        train_tiny(korean, tmp_path / "skip", CONFIG)
+    count = "2 questions; 2 answers do not fall on word borders"
+    assert f"{count}, which leaves 2 questions without" in capsys.readouterr().err
+    train_tiny(korean, tmp_path / "widen", CONFIG, on_unaligned="widen")
+    errors = capsys.readouterr().err
+    assert f"{count} and are widened to whole words, which leaves 0 questions without" in errors
+    assert "--on-unaligned" not in errors
 
 
 def test_a_dev_file_may_have_bad_answers(files: Files, tmp_path: Path) -> None:

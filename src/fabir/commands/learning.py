@@ -46,6 +46,13 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         help="continue from a trained reader; --words gives it the word rows of another",
     )
     add_on_bad_answer(parser)
+    parser.add_argument(
+        "--on-unaligned",
+        choices=["skip", "widen"],
+        default="skip",
+        help="if an answer begins or ends inside a word: leave it out, or take the whole words "
+        "(skip)",
+    )
 
 
 def _run_files(options: argparse.Namespace, **others: Any) -> "RunFiles":
@@ -59,6 +66,7 @@ def _run_files(options: argparse.Namespace, **others: Any) -> "RunFiles":
         words=options.words,
         start=options.start,
         on_bad_answer=options.on_bad_answer,
+        on_unaligned=options.on_unaligned,
         **others,
     )
 
@@ -109,6 +117,7 @@ def _add_find_lr(parser: argparse.ArgumentParser) -> None:
 
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.files import writing_files
     from fabir.plots import check_plot
     from fabir.training.config_files import load_config
     from fabir.training.finder import plot_sweep, sweep_files
@@ -116,15 +125,16 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     if options.plot:
         check_plot(options.plot)
     files = _run_files(options)
-    sweep = sweep_files(
-        load_config(options.config, rest),
-        files,
-        lowest=options.lowest,
-        highest=options.highest,
-        steps=options.steps,
-    )
-    if options.plot:
-        plot_sweep(sweep, options.plot)
+    with writing_files(options.plot):
+        sweep = sweep_files(
+            load_config(options.config, rest),
+            files,
+            lowest=options.lowest,
+            highest=options.highest,
+            steps=options.steps,
+        )
+        if options.plot:
+            plot_sweep(sweep, options.plot)
     print(f"a tenth of {sweep.lowest:.1e}, where the loss is lowest:", file=sys.stderr)
     if sweep.lowest == sweep.rates[-1]:
         print(
@@ -142,16 +152,19 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 
 def _plot(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.files import writing_files
+
     if bool(options.runs) == options.positions:
         raise InputError("name the folders of runs, or give --positions")
-    if options.positions:
-        from fabir.explain.positions import plot_positions
+    with writing_files(options.output):
+        if options.positions:
+            from fabir.explain.positions import plot_positions
 
-        plot_positions(options.output)
-    else:
-        from fabir.training.curves import plot_runs
+            plot_positions(options.output)
+        else:
+            from fabir.training.curves import plot_runs
 
-        plot_runs(options.runs, options.output)
+            plot_runs(options.runs, options.output)
     print(options.output)
 
 

@@ -4,9 +4,11 @@ The cache depends on the text alone, so that it serves every vocabulary.
 """
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from fabir.text.tokens import TOKENISER, Tokens, tokenise
 from fabir.text.vocabulary import Vocabulary, WordTable
 
 _VERSION = "1"
+
+OnUnaligned = Literal["skip", "widen"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,8 @@ class Features:
     passages, questions: numbers of spellings, per token
     starts, ends: character offsets of the passages' tokens, half-open
     passage_of: [questions] the passage of each question
-    spans: per question its distinct aligned answers as start, end, start, end ... in tokens, ends
-        inclusive; empty if the question has no answer or none that falls on token borders
+    spans: per question its distinct answers as start, end, start, end ... in tokens, ends
+        inclusive; without answers that do not fall on token borders, or with their whole tokens
     unaligned: [questions] answers that do not fall on token borders
     spellings: the distinct words
     """
@@ -76,19 +80,24 @@ class Features:
         return dict(zip(self.spellings, seen.astype(int).tolist(), strict=True))
 
 
-def align(answer: Answer, first_at: dict[int, int], last_at: dict[int, int]) -> list[int]:
-    """The first and last token of an answer; None if it does not fall on token borders.
-
-    `first_at` and `last_at` give the token that starts, or ends, at a character offset.
-    """
+def align(answer: Answer, tokens: Tokens) -> tuple[tuple[int, int] | None, bool]:
+    """The first and last of the tokens that have a part of an answer, and whether it falls on their
+    borders. Without such tokens it is None and False."""
     text = answer.text
-    first = first_at.get(answer.start + len(text) - len(text.lstrip()))
-    last = last_at.get(answer.start + len(text.rstrip()))
-    return [] if first is None or last is None or last < first else [first, last]
+    begin = answer.start + len(text) - len(text.lstrip())
+    end = answer.start + len(text.rstrip())
+    first, last = bisect_right(tokens.ends, begin), bisect_left(tokens.starts, end) - 1
+    if begin >= end or last < first:
+        return None, False
+    return (first, last), (tokens.starts[first], tokens.ends[last]) == (begin, end)
 
 
-def build_features(dataset: Dataset) -> Features:
-    """Tokenise a data set and align its answers."""
+def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Features:
+    """Tokenise a data set and align its answers.
+
+    `on_unaligned` says what happens to an answer that begins or ends inside a token: `skip` leaves
+    it out, `widen` takes all of its first and last token.
+    """
     numbers: dict[str, int] = {}
     passages, questions, starts, ends, spans = [], [], [], [], []
     passage_of: list[int] = []
@@ -102,7 +111,7 @@ def build_features(dataset: Dataset) -> Features:
         passages.append(number(tokens.words))
         starts.append(tokens.starts)
         ends.append(tokens.ends)
-        for found, missed in _aligned(passage, tokens):
+        for found, missed in _aligned(passage, tokens, on_unaligned):
             spans.append(found)
             unaligned.append(missed)
         for question in passage.questions:
@@ -120,33 +129,41 @@ def build_features(dataset: Dataset) -> Features:
     )
 
 
-def _aligned(passage: Passage, tokens: Tokens) -> list[tuple[list[int], int]]:
-    """The distinct spans of each question, flat, and how many of its answers have no span."""
-    first_at = {start: token for token, start in enumerate(tokens.starts)}
-    last_at = {end: token for token, end in enumerate(tokens.ends)}
+def _aligned(
+    passage: Passage, tokens: Tokens, on_unaligned: OnUnaligned
+) -> list[tuple[list[int], int]]:
+    """The distinct spans of each question, flat, and how many of its answers are unaligned."""
     result = []
     for question in passage.questions:
-        found = [align(answer, first_at, last_at) for answer in question.answers]
-        distinct = dict.fromkeys(tuple(span) for span in found if span)
-        result.append(([end for span in distinct for end in span], found.count([])))
+        found = [align(answer, tokens) for answer in question.answers]
+        kept = (span for span, exact in found if exact or on_unaligned == "widen")
+        distinct = dict.fromkeys(span for span in kept if span)
+        unaligned = sum(not exact for _, exact in found)
+        result.append(([end for span in distinct for end in span], unaligned))
     return result
 
 
-def load_features(dataset: Dataset, sources: Sequence[Path], cache: Path | None = None) -> Features:
+def load_features(
+    dataset: Dataset,
+    sources: Sequence[Path],
+    cache: Path | None = None,
+    on_unaligned: OnUnaligned = "skip",
+) -> Features:
     """The features of `dataset`, which was read from `sources`; cached on disk.
 
-    The key of the cache is made of the files' contents, the answers kept, and the versions of
-    tokeniser and format. A damaged entry is rebuilt.
+    The key of the cache is made of the files' contents, the answers kept, how they are aligned, and
+    the versions of tokeniser and format. A damaged entry is rebuilt.
     """
     digest = hashlib.sha256()
     for source in sources:
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     digest.update(repr((TOKENISER, _VERSION, len(dataset), dataset.bad_answers)).encode())
+    digest.update(b"" if on_unaligned == "skip" else on_unaligned.encode())
     path = (cache or cache_folder("features")) / f"{digest.hexdigest()}.npz"
     try:
         return _read(path)
     except Exception:  # whatever a damaged archive raises, the entry can be rebuilt
-        features = build_features(dataset)
+        features = build_features(dataset, on_unaligned)
     with replacing(path) as temporary:
         _write(features, temporary)
     return features

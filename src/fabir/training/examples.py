@@ -147,7 +147,7 @@ def usable_examples(
     if not usable.any():
         raise InputError(
             "no question to train on: none has an answer on word borders, in a passage of at most "
-            f"{config.max_passage} words"
+            f"{config.max_passage} words; --on-unaligned widen takes answers inside words"
         )
     rows = np.flatnonzero(usable)
     return Examples(table, passages, questions, rows, features.passage_of, features.spans, file_of)

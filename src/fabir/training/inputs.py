@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fabir.data.features import OnUnaligned
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.text.vectors import Vectors, read_vectors
@@ -24,6 +25,8 @@ class RunFiles:
         teachers: readers to learn from beside the answers
         on_bad_answer: what happens to an answer of a training file that is not found at its
             offset: "error", "skip" or "repair"
+        on_unaligned: what happens to an answer of a training file that begins or ends inside a
+            word: "skip" leaves it out, "widen" takes the whole words
     """
 
     train: tuple[Path, ...]
@@ -33,6 +36,7 @@ class RunFiles:
     start: Path | None = None
     teachers: tuple[Path | str, ...] = ()
     on_bad_answer: Literal["error", "skip", "repair"] = "error"
+    on_unaligned: OnUnaligned = "skip"
 
     def read_train(self) -> Iterator[Dataset]:
         """The data of each training file.

@@ -72,7 +72,9 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
     if teachers:
         places = len(examples.table.before)
         read = zip(files.read_train(), files.train, strict=True)
-        parts = [load_features(data, [path]) for data, path in read]
+        parts = [
+            load_features(data, [path], on_unaligned=files.on_unaligned) for data, path in read
+        ]
         said = teacher_probabilities(teachers, parts, config.training, places)
         examples = replace(examples, teacher_probabilities=said)
     return Job(ready.reader, config.training, examples, dev, output, settings, resume)
@@ -95,8 +97,8 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     parts = list(files.read_train())
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
-    features = load_features(data, files.train)
-    _report(data, features)
+    features = load_features(data, files.train, on_unaligned=files.on_unaligned)
+    _report(data, features, files)
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
     if files.start:
@@ -206,12 +208,14 @@ def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
     return digest.hexdigest()
 
 
-def _report(data: Dataset, features: Features) -> None:
+def _report(data: Dataset, features: Features, files: RunFiles) -> None:
     """Say which answers and questions cannot be used."""
     for line in data.bad_answers:
         note(f"bad answer: {line}")
     none = int(((features.spans.lengths == 0) & (features.unaligned > 0)).sum())
+    widened = " and are widened to whole words" if files.on_unaligned == "widen" else ""
+    hint = "; --on-unaligned widen takes whole words" if none and not widened else ""
     note(
         f"{len(data)} questions; {int(features.unaligned.sum())} answers do not fall on word "
-        f"borders, which leaves {none} questions without an answer to train on"
+        f"borders{widened}, which leaves {none} questions without an answer to train on{hint}"
     )
