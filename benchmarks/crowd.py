@@ -1,9 +1,12 @@
 """How long a short question to `fabir serve` waits while others send the longest requests allowed.
 
-    python benchmarks/crowd.py [--reader DIR] [--clients 16] [--seconds 20] [--output FILE]
+    python benchmarks/crowd.py [--reader DIR] [--index DIR] [--clients 16] [--seconds 20] \
+        [--output FILE]
 
 Each client asks 1,000 question marks about 100,000 full stops, each of them a word, again and
-again. One more client asks a short question five times a second.
+again. One more client asks a short question five times a second. With `--index` every second client
+asks the index with 1,000 different characters, each of them a word, and one more client asks it a
+short question.
 """
 
 import argparse
@@ -11,22 +14,25 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from service import request, start
+from service import post, request, response, start
 
 from fabir import __version__
 
-SHORT = "When did it open?", "The bridge opened in 1887."
-LONG = "?" * 1_000, "." * 100_000
+SHORT = request("When did it open?", "The bridge opened in 1887.")
+LONG = request("?" * 1_000, "." * 100_000)
+SHORT_SEARCH = post("/ask", question="When did it open?")
+LONG_SEARCH = post("/ask", question="".join(map(chr, range(0x4E00, 0x4E00 + 1_000))))
 PAUSE = 0.2  # seconds
 
 
 class Client:
-    """Asks one question again and again: statuses and seconds of its requests."""
+    """Sends one request again and again: statuses and seconds of its responses."""
 
-    def __init__(self, question: str, passage: str) -> None:
-        self._request = request(question, passage)
+    def __init__(self, message: bytes) -> None:
+        self._message = message
         self.statuses: list[int] = []
         self.seconds: list[float] = []
 
@@ -34,10 +40,9 @@ class Client:
         reading, writing = await asyncio.open_connection(*address)
         while time.perf_counter() < until:
             sent = time.perf_counter()
-            writing.write(self._request)
-            head = (await reading.readuntil(b"\r\n\r\n")).lower()
-            await reading.readexactly(int(head.split(b"content-length: ")[1].split(b"\r")[0]))
-            self.statuses.append(int(head[9:12]))
+            writing.write(self._message)
+            status, _ = await response(reading)
+            self.statuses.append(status)
             self.seconds.append(time.perf_counter() - sent)
             await asyncio.sleep(PAUSE)
         writing.close()
@@ -46,28 +51,36 @@ class Client:
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--reader", type=Path)
+    parser.add_argument("--index", type=Path)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    short, long = Client(*SHORT), [Client(*LONG) for _ in range(options.clients)]
-    server, address = start(options.reader)
+    kinds = [LONG, LONG_SEARCH] if options.index else [LONG]
+    long = [Client(kinds[number % len(kinds)]) for number in range(options.clients)]
+    short = {"short": Client(SHORT)}
+    if options.index:
+        short["short to the index"] = Client(SHORT_SEARCH)
+    server, address = start(options.reader, options.index)
     try:
-        asyncio.run(ask([short, *long], address, options.seconds))
+        asyncio.run(ask([*short.values(), *long], address, options.seconds))
     finally:
         server.terminate()
         server.wait(60)
     statuses = [status for client in long for status in client.statuses]
-    report = {
+    report: dict[str, Any] = {
         "fabir": __version__,
         "clients with long requests": options.clients,
         "long requests answered": statuses.count(200),
         "long requests turned away": statuses.count(503),
-        "short requests": len(short.statuses),
-        "short requests not answered": sum(status != 200 for status in short.statuses),
-        "short, median, s": round(float(np.median(short.seconds)), 4),
-        "short, longest, s": round(max(short.seconds), 4),
     }
+    for name, client in short.items():
+        report |= {
+            f"{name} requests": len(client.statuses),
+            f"{name} requests not answered": sum(status != 200 for status in client.statuses),
+            f"{name}, median, s": round(float(np.median(client.seconds)), 4),
+            f"{name}, longest, s": round(max(client.seconds), 4),
+        }
     text = json.dumps(report, indent=1)
     print(text)
     if options.output:

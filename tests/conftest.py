@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+from damage import THOROUGH
 from factories import small_reader
 from tiny import Files, write_files
 
@@ -14,7 +15,7 @@ from tiny import Files, write_files
 torch.set_num_threads(1)
 
 # Deadlines fail at random where other work shares the cores.
-settings.register_profile("fabir", deadline=None, max_examples=50)
+settings.register_profile("fabir", deadline=None, max_examples=1000 if THOROUGH else 50)
 settings.load_profile("fabir")
 
 

@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.errors import InputError
-from fabir.files import locked, open_text, read_text, remove_partial, replacing, write_json, writing
+from fabir.files import (
+    locked,
+    open_text,
+    read_text,
+    remove_partial,
+    replacing,
+    write_json,
+    writing,
+    writing_files,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -175,6 +184,20 @@ def test_one_process_writes_a_file_or_folder(
                 pass
         with writing(name):
             pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_are_written_by_one_process_if_all_can_be(tmp_path: Path) -> None:
+    (tmp_path / ".a.json.x.partial").touch()  # a killed process left it
+    with pytest.raises(InputError, match="it is a folder"), writing_files(tmp_path / "a", tmp_path):
+        raise AssertionError("work was begun")
+    with writing_files(tmp_path / "a.json", None, tmp_path / "b.json"):
+        for name in ("a.json", "b.json"):
+            with (
+                pytest.raises(InputError, match="another process is writing"),
+                writing_files(tmp_path / name),
+            ):
+                pass
     assert not list(tmp_path.iterdir())
 
 

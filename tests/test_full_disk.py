@@ -1,98 +1,125 @@
-"""Every command that writes, where files may not grow beyond a size, as on a full disk: one line,
-what was there stays, and what was begun is removed or can be continued."""
+"""Every command that writes, on a disk that gets full: one line, each file is as it was or as it
+will be, and with more room the next run ends as one undisturbed."""
 
-import json
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from bulk_rows import write_rows
-from collection import write_collection
-from fabir.search.index import Index
-from tiny import NETWORK, TRAINING, Files
+from writers import ROUNDS, WRITERS, Done, Writer, contents, run, write_inputs
+
+QUICK = ("index --update", "predict a.csv.gz", "train", "compact again", "calibrate", "vary")
+QUICK_SIZES = 2
+BLOCK = 4096  # bytes
+REASONS = "File too large", "No space left on device", "No usable temporary directory"
+RESUMED = {"predict a.jsonl", "predict a.csv.gz", "predict a.parquet", "train"}
 
 
-def run(blocks: int | None, *arguments: object) -> tuple[int, str]:
-    """Run fabir, where a file has at most so many blocks of 512 bytes."""
-    limit = f"ulimit -f {blocks}; " if blocks is not None else ""
-    command = ["sh", "-c", f'{limit}exec "$0" -m fabir "$@"', sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stderr
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("writers") / "data"
+    write_inputs(folder)
+    return folder
 
 
-def refused(code: int, error: str) -> None:
-    assert code == 2, error
-    assert "Traceback" not in error
-    last = error.splitlines()[-1]
+@contextmanager
+def disk(folder: Path, size: int) -> Iterator[Callable[[], object]]:
+    """A disk of `size` bytes in a folder; yields a function that makes it large."""
+
+    def mount(*options: str) -> bool:
+        command = ["mount", "-t", "tmpfs", *options, "tmpfs", str(folder)]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    folder.mkdir()
+    if not mount("-o", f"size={size}"):
+        pytest.skip("only root may mount a disk")
+    try:
+        yield lambda: mount("-o", "remount,size=1g")
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def blocks(folder: Path) -> int:
+    """The bytes that a disk needs for the files of a folder."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return sum(BLOCK * -(-path.stat().st_size // BLOCK) for path in files)
+
+
+def sizes(least: int, most: int) -> list[int]:
+    """Sizes from `least` to below `most`."""
+    count = ROUNDS or QUICK_SIZES
+    return [least + (most - least) * number // count for number in range(count)]
+
+
+def check(name: str, done: Done, here: Path, before: Path, whole: Path) -> bool:
+    """Whether the disk was full; then it is said, and no file is half written."""
+    if done.code == 0:
+        return False
+    last = done.said.splitlines()[-1]
+    assert done.code == 2, done.said
+    assert "Traceback" not in done.said
     assert last.startswith("fabir ")
-    assert "File too large" in last
+    assert any(reason in last for reason in REASONS), last
+    old, new, found = contents(before), contents(whole), contents(here)
+    assert found.keys() >= old.keys()
+    if name in RESUMED:
+        assert not any(Path(each).name.startswith(".") for each in found)
+    else:
+        assert all(content in (old.get(each), new.get(each)) for each, content in found.items())
+    return True
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+@pytest.fixture
+def prepared(name: str, data: Path, tmp_path: Path) -> tuple[Writer, Path, Path]:
+    """A command, the folder before it, and after it."""
+    writer, before, whole = WRITERS[name], tmp_path / "before", tmp_path / "whole"
+    writer.prepare(data, before)
+    shutil.copytree(before, whole)
+    done = run(writer.arguments(data, whole), whole)
+    assert done.code == 0, done.said
+    return writer, before, whole
 
 
-@pytest.mark.parametrize("blocks", [0, 1, 2, 4])
-def test_index(tmp_path: Path, blocks: int) -> None:
-    write_collection(tmp_path / "documents")
-    (tmp_path / "documents" / "old.txt").write_text("An old text about kites.\n" * 200, "utf-8")
-    index = tmp_path / "index"
-    refused(*run(blocks, "index", tmp_path / "documents", "--output", index))
-    assert not index.exists()
-    Index.build([tmp_path / "documents"], index)
-    before = contents(index)
-    (tmp_path / "documents" / "new.txt").write_text("A new text about kites.\n" * 100, "utf-8")
-    refused(*run(blocks, "index", tmp_path / "documents", "--output", index))
-    assert contents(index) == before
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS if ROUNDS else QUICK)
+def test_a_file_that_cannot_grow(
+    name: str, prepared: tuple[Writer, Path, Path], data: Path, tmp_path: Path
+) -> None:
+    writer, before, whole = prepared
+    largest = max(path.stat().st_size for path in whole.rglob("*"))
+    full = 0
+    for size in sizes(0, largest):
+        here = tmp_path / f"{size}"
+        shutil.copytree(before, here)
+        done = run(writer.arguments(data, here), here, most_bytes=size)
+        full += check(name, done, here, before, whole)
+        last = run(writer.arguments(data, here), here)
+        assert last.code == 0, last.said
+        assert contents(here) == contents(whole)
+        shutil.rmtree(here)
+    assert full
 
 
-@pytest.mark.parametrize("name", ["answers.jsonl", "answers.csv", "answers.parquet"])
-def test_predict_rows(tmp_path: Path, reader: Path, name: str) -> None:
-    rows = write_rows(tmp_path / "rows.jsonl", 40)
-    whole, output = tmp_path / f"whole-{name}", tmp_path / "out" / name
-    command = "predict", rows, "--reader", reader, "--output"
-    assert run(None, *command, whole)[0] == 0
-    code, error = run(4, *command, output)
-    refused(code, error)
-    assert "go on with --resume" in error
-    assert not output.exists()
-    resume = ["--resume"] if any(output.parent.iterdir()) else []
-    assert run(None, *command, output, *resume)[0] == 0
-    assert output.read_bytes() == whole.read_bytes()
-    assert [path.name for path in output.parent.iterdir()] == [name]
-
-
-def test_official_predictions(tmp_path: Path, reader: Path, files: Files) -> None:
-    output = tmp_path / "predictions.json"
-    output.write_text("{}")
-    nbest = "--nbest", tmp_path / "nbest.json"
-    refused(*run(4, "predict", files.dev, "--reader", reader, "--output", output, *nbest))
-    assert [path.name for path in tmp_path.iterdir()] == ["predictions.json"]
-
-
-def test_compact(tmp_path: Path, reader: Path) -> None:
-    refused(*run(2, "compact", reader, "--output", tmp_path / "small"))
-    assert not any((tmp_path / "small").glob("*"))
-
-
-def test_calibrate(tmp_path: Path, reader: Path, files: Files) -> None:
-    shutil.copytree(reader, tmp_path / "reader")
-    before = contents(tmp_path / "reader")
-    refused(*run(1, "calibrate", tmp_path / "reader", "--data", files.dev))
-    assert contents(tmp_path / "reader") == before
-
-
-def test_train_leaves_a_run_that_can_be_resumed(tmp_path: Path, files: Files) -> None:
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps({"reader": "fabir", "network": NETWORK, "training": TRAINING}))
-    command = ["train", config, "--train", files.train, "--dev", files.dev, "--vectors"]
-    command += [files.vectors, "--output", tmp_path / "run", "--processes", 1]
-    refused(*run(16, *command))
-    assert not any(path.name.endswith(".partial") for path in (tmp_path / "run").iterdir())
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS if ROUNDS else QUICK)
+def test_a_full_disk(
+    name: str, prepared: tuple[Writer, Path, Path], data: Path, tmp_path: Path
+) -> None:
+    writer, before, whole = prepared
+    place, full = tmp_path / "disk", 0
+    here, least = place / "here", BLOCK + blocks(before)
+    for size in sizes(least, least + blocks(whole)):
+        with disk(place, size) as enlarge:
+            (place / "other").write_bytes(b"a" * BLOCK)
+            shutil.copytree(before, here)
+            done = run(writer.arguments(data, here), here)
+            full += check(name, done, here, before, whole)
+            enlarge()
+            last = run(writer.arguments(data, here), here)
+            assert last.code == 0, last.said
+            assert contents(here) == contents(whole)
+        place.rmdir()
+    assert full

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -122,18 +122,37 @@ def locked(path: str | Path, *, wait: bool = False) -> Iterator[bool]:
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[None]:
+def writing(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Hold a lock while a file or folder is being written, from beginning to end. What killed
     processes have left of it is removed first.
+
+    Args:
+        wait: whether to wait for another process that is writing it
 
     Raises:
         InputError: another process is writing it, or its folder cannot be written.
     """
     path = Path(os.path.abspath(path))
-    with locked(path.with_name(f".{path.name}.lock")) as ours:
+    with locked(path.with_name(f".{path.name}.lock"), wait=wait) as ours:
         if not ours:
             raise InputError(f"another process is writing {path}: wait for it, or name another")
         remove_partial(path)
+        yield
+
+
+@contextmanager
+def writing_files(*paths: str | Path | None) -> Iterator[None]:
+    """`writing` for each file that is named, if all of them can be written.
+
+    Raises:
+        InputError: one of them is a folder; or see `writing`.
+    """
+    named = [path for path in paths if path]
+    for path in named:
+        check_output(path)
+    with ExitStack() as stack:
+        for path in named:
+            stack.enter_context(writing(path))
         yield
 
 

@@ -115,5 +115,5 @@ def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_pyarrow_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"pip install 'fabir\[documents\]'"):
+    with pytest.raises(InputError, match=r"pip install 'fabir\[parquet\]'"):
         check_table(tmp_path / "t.parquet")

@@ -7,6 +7,7 @@ whoever means harm would write them), and in a folder of the old format, which h
 import json
 import random
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,8 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import event, given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
+from damage import THOROUGH, altered, bounded
 from fabir.answer.predictor import Predictor, Reading
 from fabir.errors import InputError
 from fabir.export.onnx import export
@@ -152,7 +156,7 @@ def of_files(files: tuple[str, ...]) -> Iterator[tuple[str, Mutate]]:
     for number, name in enumerate(files):
         for share in (0.0, 0.5, 0.99):
             yield f"{name} cut to {share}", partial(truncated, share, name=name)
-        for seed in range(4):
+        for seed in range(40 if THOROUGH else 4):
             yield f"{name} flipped {seed}", partial(flipped, seed, name=name)
         yield f"{name} removed", partial(removed, name=name)
         yield f"{name} mixed", partial(mixed, name=name)
@@ -279,3 +283,14 @@ def test_a_damaged_folder_answers_as_before_or_is_refused(
     if mode == "old":  # the warning covers changes that are not detected
         assert "without checksums" in capsys.readouterr().err
     assert came.count("refused") > 0.5 * len(came)
+
+
+@given(data=st.data())
+def test_a_folder_with_other_values(folders: dict[str, Path], data: st.DataObject) -> None:
+    """Settings and vocabularies that anybody could write, with checksums that fit."""
+    name = data.draw(st.sampled_from(JSON))
+    content = data.draw(altered(json.loads((folders["torch"] / name).read_text("utf-8"))))
+    with tempfile.TemporaryDirectory() as folder, bounded():
+        copy = Path(folder) / "model"
+        mutate = partial(replaced, json.dumps(content).encode(), name=name)
+        event(check(folders["torch"], folders["other torch"], "sealed", mutate, copy))

@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -145,6 +146,25 @@ def test_idle_connections_shut_nobody_out_and_nothing_is_logged() -> None:
                 garbage.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2 + b"\0\xff" * 99)
                 with suppress(ConnectionError):
                     garbage.recv(10_000)
+        service.process.terminate()
+        assert service.process.wait(60) == 0
+        assert service.process.stderr is not None
+        assert service.process.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_clients_that_send_two_requests_and_leave_are_not_logged() -> None:
+    body = json.dumps(ASKED)
+    head = "POST /answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    both = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode() * 2
+    with running() as service:
+        host, port = service.url.removeprefix("http://").split(":")
+        for _ in range(5):
+            with socket.create_connection((host, int(port))) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(both)
+                time.sleep(0.01)  # they are being answered
+        assert httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).status_code == 200
         service.process.terminate()
         assert service.process.wait(60) == 0
         assert service.process.stderr is not None

@@ -97,7 +97,9 @@ def test_what_is_measured_is_not_trained_again(
     reproduce(study, "one", data(files), done)
     assert {name: (done / name).read_bytes() for name in before} == before
     (done / "report.md").unlink()
+    (done / ".results.json.x.partial").touch()  # a killed process left it
     assert report(study, done) == done / "report.md"
+    assert not list(done.glob("*.partial"))
     assert {name: (done / name).read_bytes() for name in before} == before
 
 

@@ -368,17 +368,6 @@ def test_two_processes_make_the_losses_of_one(
         assert (first["f1"], first["exact"]) == (second["f1"], second["exact"])
 
 
-@pytest.mark.slow
-def test_a_killed_run_leaves_a_reader_and_is_resumed_to_the_same_end(
-    files: Files, tmp_path: Path
-) -> None:
-    kills = int(script("kill_runs.py", files.train, files.dev, files.vectors, tmp_path))
-    assert kills >= 8
-    for name in ("random", "planned"):
-        assert_same_run(tmp_path / name, tmp_path / "unbroken")
-        assert not list((tmp_path / name).glob(".*"))  # nothing half-written is left
-
-
 def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:
     files = write_files(tmp_path)
     moved = {}

@@ -88,16 +88,15 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.files import given_by, read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
-    from fabir.files import check_output
+    from fabir.files import writing_files
 
-    for path in filter(None, (options.output, options.nbest, options.na_prob)):
-        check_output(path)
-    data = read_squad(options.data, "keep")
-    top_k = 20 if options.nbest else 1
-    predictor = Predictor.load(options.reader, threshold=options.threshold)
-    found = dict(read_dataset(predictor, data, top_k))
-    given = given_by(predictor, data)
-    write_predictions(found, given, options.output, options.nbest, options.na_prob)
+    with writing_files(options.output, options.nbest, options.na_prob):
+        data = read_squad(options.data, "keep")
+        top_k = 20 if options.nbest else 1
+        predictor = Predictor.load(options.reader, threshold=options.threshold)
+        found = dict(read_dataset(predictor, data, top_k))
+        given = given_by(predictor, data)
+        write_predictions(found, given, options.output, options.nbest, options.na_prob)
 
 
 def _predict_rows(options: argparse.Namespace) -> None:
@@ -187,10 +186,10 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     check_plot((options.output / PAGE).with_suffix(".png"))
     if bool(options.data) == options.report_only or (options.report_only and options.reader):
         raise InputError("name a SQuAD file to answer, or give --report-only without one")
-    if options.report_only:
-        print(report_again(options.output))
-        return
     with writing(options.output):
+        if options.report_only:
+            print(report_again(options.output))
+            return
         data = read_squad(options.data, "keep")
         check_answered(data)
         found, thresholds = {}, {}
@@ -215,11 +214,12 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.explain.page import explain, write_page
-    from fabir.files import read_text
+    from fabir.files import read_text, writing_files
     from fabir.runtime.locate import find_model
     from fabir.runtime.torch_model import TorchModel
 
-    passage = read_text(options.passage)
-    reader = TorchModel.load(find_model(options.reader))
-    write_page(explain(reader, options.question, passage, options.top_k), options.output)
+    with writing_files(options.output):
+        passage = read_text(options.passage)
+        reader = TorchModel.load(find_model(options.reader))
+        write_page(explain(reader, options.question, passage, options.top_k), options.output)
     print(options.output)

@@ -34,9 +34,11 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 def _convert(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.convert import convert
     from fabir.data.squad import write_squad
+    from fabir.files import writing_files
 
-    made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
-    write_squad(made.data, options.output)
+    with writing_files(options.output):
+        made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
+        write_squad(made.data, options.output)
     for line in made.notes:
         print(line, file=sys.stderr)
     print(made.summary, file=sys.stderr)
@@ -59,10 +61,12 @@ def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
 def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.negatives import make_negatives
     from fabir.data.squad import read_squad, write_squad
+    from fabir.files import writing_files
 
-    data = read_squad(options.data, options.on_bad_answer)
-    made = make_negatives(data, options.ratio, options.seed)
-    write_squad(made, options.output)
+    with writing_files(options.output):
+        data = read_squad(options.data, options.on_bad_answer)
+        made = make_negatives(data, options.ratio, options.seed)
+        write_squad(made, options.output)
     print(f"{len(made) - len(data)} unanswerable questions added to {len(data)}", file=sys.stderr)
 
 
@@ -93,16 +97,16 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.augmentation import augment
     from fabir.data.paraphrase import BackTranslation, Command
     from fabir.data.squad import read_squad, write_squad
-    from fabir.files import check_output
+    from fabir.files import writing_files
 
-    check_output(options.output)
-    data = read_squad(options.data, options.on_bad_answer)
-    if options.command:
-        paraphraser = Command(options.command)
-    else:
-        paraphraser = BackTranslation(*options.models, candidates=options.candidates)
-    made = augment(data, paraphraser, threshold=options.threshold, seed=options.seed)
-    write_squad(made.data, options.output)
+    with writing_files(options.output):
+        data = read_squad(options.data, options.on_bad_answer)
+        if options.command:
+            paraphraser = Command(options.command)
+        else:
+            paraphraser = BackTranslation(*options.models, candidates=options.candidates)
+        made = augment(data, paraphraser, threshold=options.threshold, seed=options.seed)
+        write_squad(made.data, options.output)
     kept = f"{len(made.data)} of {len(data)} questions kept"
     print(f"{kept}; {made.lost} answers were not found again", file=sys.stderr)
 
@@ -131,20 +135,20 @@ def _add_vary(parser: argparse.ArgumentParser) -> None:
 def _vary(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad, write_squad
     from fabir.data.variants.making import KINDS, vary
-    from fabir.files import check_output
+    from fabir.files import writing_files
     from fabir.text.vectors import read_vectors
 
-    check_output(options.output)
-    data = read_squad(options.data, options.on_bad_answer)
-    vectors = read_vectors(options.vectors) if options.vectors else None
-    made = vary(
-        data,
-        kinds=options.kinds or KINDS,
-        copies=options.copies,
-        vectors=vectors,
-        seed=options.seed,
-    )
-    write_squad(made.data, options.output)
+    with writing_files(options.output):
+        data = read_squad(options.data, options.on_bad_answer)
+        vectors = read_vectors(options.vectors) if options.vectors else None
+        made = vary(
+            data,
+            kinds=options.kinds or KINDS,
+            copies=options.copies,
+            vectors=vectors,
+            seed=options.seed,
+        )
+        write_squad(made.data, options.output)
     counts = ", ".join(f"{count} {kind}" for kind, count in made.counts.items())
     print(f"{len(made.data)} variants: {counts}", file=sys.stderr)
     print(f"{made.without} of {len(data)} questions have none", file=sys.stderr)

@@ -244,7 +244,7 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        message = ".parquet files need pyarrow: pip install 'fabir[documents]'"
+        message = ".parquet files need pyarrow: pip install 'fabir[parquet]'"
         raise InputError(message) from error
     return pyarrow, parquet
 

@@ -10,7 +10,7 @@ from typing import Any
 from fabir.data.download import COLLECTIONS
 from fabir.data.squad import read_json
 from fabir.errors import InputError
-from fabir.files import locked, replacing, write_json
+from fabir.files import locked, remove_partial, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
@@ -205,6 +205,8 @@ def _seeded(config: RunConfig, number: int) -> RunConfig:
 
 
 def _write(results: dict[str, Any], output: Path) -> None:
+    for name in (_RESULTS, _REPORT):  # the folder's lock is held
+        remove_partial(output / name)
     write_json(output / _RESULTS, results)
     with replacing(output / _REPORT) as temporary:
         temporary.write_text(render(results), encoding="utf-8")

@@ -22,7 +22,7 @@ from fabir.cpu_info import cpu_name
 from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
-from fabir.files import locked
+from fabir.files import locked, writing
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import build_network
 from fabir.runtime.torch_model import TorchModel
@@ -131,8 +131,9 @@ def _sample(path: Path, questions: int, part: Path) -> Path:
     """The file `path`, or if it is to have fewer questions, `part` of it."""
     if not questions:
         return path
-    if not part.exists():
-        write_squad(sample(read_squad(path, "skip"), questions), part)
+    with writing(part, wait=True):
+        if not part.exists():
+            write_squad(sample(read_squad(path, "skip"), questions), part)
     return part
 
 

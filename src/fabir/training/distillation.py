@@ -10,7 +10,7 @@ import numpy as np
 
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
-from fabir.files import cache_folder, replacing
+from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
 from fabir.runtime.base import Model, load_model, logits
 from fabir.runtime.settings import SETTINGS, read_states
@@ -90,7 +90,11 @@ def _cached(
             found = Ragged(arrays["values"], arrays["offsets"])
     except Exception:  # whatever a damaged archive raises, the entry can be made again
         found = _read(load_model(folder), features, config)
-        with replacing(path) as temporary, open(temporary, "wb") as file:
+        with (
+            writing(path, wait=True),
+            replacing(path) as temporary,
+            open(temporary, "wb") as file,
+        ):
             np.savez(file, values=found.values, offsets=found.offsets)
     lengths = features.passages.lengths[features.passage_of]
     if (found.lengths - lengths)[found.lengths > 0].max(initial=0) != places:
