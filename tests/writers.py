@@ -299,7 +299,6 @@ def contents(folder: Path) -> dict[str, object]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
         and not path.match("cache/fabir/*/.*.lock")
-        and not path.match("cache/fabir/features/.*.partial")
     }
 
 

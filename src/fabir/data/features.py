@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from fabir.data.squad import Answer, Dataset, Passage
-from fabir.files import cache_folder, replacing
+from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
 from fabir.text.tokens import TOKENISER, Tokens, tokenise
 from fabir.text.vocabulary import Vocabulary, WordTable
@@ -164,7 +164,7 @@ def load_features(
         return _read(path)
     except Exception:  # whatever a damaged archive raises, the entry can be rebuilt
         features = build_features(dataset, on_unaligned)
-    with replacing(path) as temporary:
+    with writing(path, wait=True), replacing(path) as temporary:
         _write(features, temporary)
     return features
 
