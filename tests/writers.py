@@ -297,8 +297,7 @@ def contents(folder: Path) -> dict[str, object]:
     return {
         re.sub(r"generation-\d+", "generation", str(path.relative_to(folder))): _content(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not path.match("cache/fabir/*/.*.lock")
+        if path.is_file() and not path.match("cache/fabir/*/.*.lock")
     }
 
 

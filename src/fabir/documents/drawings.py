@@ -6,7 +6,8 @@ from xml.etree.ElementTree import Element
 
 from fabir.documents.archives import Archive, child, text_in
 from fabir.documents.number_formats import shown
-from fabir.documents.office import FALLBACK, Paragraph, Relation
+from fabir.documents.office import FALLBACK, Relation
+from fabir.documents.paragraphs import Paragraph
 from fabir.documents.tables import row_text
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from fabir.documents.archives import Archive, text_in, value
 from fabir.documents.base import Document, Report, title_of
 from fabir.documents.html import decode_html, read_page
-from fabir.documents.office import TextBuilder
+from fabir.documents.paragraphs import TextBuilder
 from fabir.errors import InputError
 
 _MAX_TITLE = 1000  # characters

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
 from fabir.documents.encodings import decode
 from fabir.documents.html_tables import Table
-from fabir.documents.office import Paragraph, TextBuilder
+from fabir.documents.paragraphs import Paragraph, TextBuilder
 from fabir.errors import InputError
 
 MAX_DEPTH = 10_000  # of elements in each other; the parser takes a second for them

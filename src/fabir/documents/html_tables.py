@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fabir.documents.office import Cell, Paragraph, small_number, table_paragraphs
+from fabir.documents.paragraphs import Cell, Paragraph, small_number, table_paragraphs
 
 _MAX_COLUMNS = 64  # that one cell covers
 _MAX_ROWS = 1000  # that one cell covers

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from fabir.documents.archives import Archive, child, text_in
 from fabir.documents.base import Document, Report, telling_title, title_of
-from fabir.documents.office import (
+from fabir.documents.paragraphs import (
     Cell,
     Paragraph,
     TextBuilder,

@@ -11,7 +11,8 @@ from xml.etree.ElementTree import Element
 from fabir.documents.archives import Archive, child, text_in, value
 from fabir.documents.base import MAX_BYTES, MAX_UNPACKED, Document, Report, text_of, title_of
 from fabir.documents.number_formats import BUILT_IN, EPOCH, EPOCH_1904, shown
-from fabir.documents.office import main_part, parts_of_kind, relations, small_number, stated_title
+from fabir.documents.office import main_part, parts_of_kind, relations, stated_title
+from fabir.documents.paragraphs import small_number
 from fabir.documents.tables import find_names, row_text
 from fabir.errors import InputError
 

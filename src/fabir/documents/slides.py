@@ -11,16 +11,13 @@ from fabir.documents.base import Document, Report, title_of
 from fabir.documents.drawings import body_paragraphs, linked_paragraphs
 from fabir.documents.office import (
     FALLBACK,
-    Cell,
-    Paragraph,
     Relation,
-    TextBuilder,
     main_part,
     parts_of_kind,
     relations,
     stated_title,
-    table_paragraphs,
 )
+from fabir.documents.paragraphs import Cell, Paragraph, TextBuilder, table_paragraphs
 
 _SHAPES = "p:sp", "p:graphicFrame", "p:pic"
 _TITLES = "title", "ctrTitle"

@@ -9,16 +9,18 @@ from fabir.documents.base import Document, Report, title_of
 from fabir.documents.drawings import linked_paragraphs
 from fabir.documents.office import (
     FALLBACK,
-    Cell,
-    Paragraph,
     Relation,
-    TextBuilder,
-    comment,
     main_part,
     parts_of_kind,
     relations,
-    small_number,
     stated_title,
+)
+from fabir.documents.paragraphs import (
+    Cell,
+    Paragraph,
+    TextBuilder,
+    comment,
+    small_number,
     table_paragraphs,
 )
 
