@@ -11,7 +11,7 @@ import pytest
 
 from writers import ROUNDS, WRITERS, Done, Writer, contents, run, write_inputs
 
-QUICK = ("index --update", "predict a.csv.gz", "train", "compact again", "calibrate", "vary")
+QUICK = "index --update", "predict a.csv.gz", "train"
 QUICK_SIZES = 2
 BLOCK = 4096  # bytes
 REASONS = "File too large", "No space left on device", "No usable temporary directory"
