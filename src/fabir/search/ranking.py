@@ -108,7 +108,7 @@ class Ranker:
         """All of `passages`, best first."""
         if not len(passages):
             return []
-        scores = self._scores(query, self._hits(query.terms, passages), bm25)
+        scores = _weighed(self.features(query, passages, bm25))
         order = np.argsort(-scores, kind="stable")
         pairs = zip(passages[order].tolist(), scores[order].tolist(), strict=True)
         return [Ranked(passage, score, []) for passage, score in pairs]
@@ -143,7 +143,7 @@ class Ranker:
         counts = np.bincount(hits.term, minlength=len(query.terms))
         norm = K1 * (1 - B + B * len(tokens) / self._mean_length)
         bm25 = (query.weights * counts / (counts + norm)).sum(keepdims=True)
-        return float(self._scores(query, hits, bm25)[0])
+        return float(_weighed(_features(query, hits, bm25))[0])
 
     def _distinct(self, ranked: list[Ranked], k: int) -> list[Ranked]:
         """The first `k` that are no copies of better ones, each with its copies."""
@@ -221,9 +221,6 @@ class Ranker:
         """
         return _features(query, self._hits(query.terms, passages), bm25)
 
-    def _scores(self, query: Query, hits: _Hits, bm25: np.ndarray) -> np.ndarray:
-        return (WEIGHTS[:, None] * _features(query, hits, bm25)).sum(axis=0)
-
     def _hits(self, terms: list[int], passages: np.ndarray) -> _Hits:
         of = self._generation
         rows = of.passages[passages]
@@ -242,6 +239,11 @@ def _features(query: Query, hits: _Hits, bm25: np.ndarray) -> np.ndarray:
     titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
     in_title = (titled * query.weights).sum(axis=1) / total
     return np.stack([bm25 / total, *near, _bigrams(hits, query, shape), in_title])
+
+
+def _weighed(features: np.ndarray) -> np.ndarray:
+    """The scores of passages. Shape: [feature, passage] -> [passage]"""
+    return (WEIGHTS[:, None] * features).sum(axis=0)
 
 
 def _find_hits(terms: list[int], passages: list[np.ndarray], title_terms: np.ndarray) -> _Hits:
