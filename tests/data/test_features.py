@@ -276,3 +276,12 @@ def test_renumbering_keeps_the_words() -> None:
     rows = table.rows(passages[2])
     words = words_of(features, features.passages, 2)
     assert rows.tolist() == [vocabulary.word_row(word) for word in words]
+
+
+def test_a_hard_line_end_is_read_as_a_semicolon_as_it_is_when_answering() -> None:
+    text = "Station: Wick\nOpened: 1934"
+    features = build_features(one(text, (answer(text, "1934"),)))
+    read = [features.spellings[number] for number in features.passages[0]]
+    assert read == ["Station", ":", "Wick", ";", "Opened", ":", "1934"]
+    assert features.spans[0].tolist() == [6, 6]
+    assert text[features.starts[0][6] : features.ends[0][6]] == "1934"

@@ -122,6 +122,28 @@ def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
     assert train_tiny(misled, tmp_path / "alone", config) < 50
 
 
+def test_of_a_file_that_is_not_taught_the_answers_are_learnt(teacher: Path) -> None:
+    part = build_features(dataset())
+    config = replace(CONFIG, taught=(False, True))
+    said = teacher_probabilities([teacher], [part, part], config, 0)
+    number = len(part.questions)
+    assert len(said) == 2 * number
+    assert said.lengths[:number].sum() == 0 < said.lengths[number:].sum()
+    examples = replace(student_examples(), teacher_probabilities=said)
+    rows = np.arange(2 * number)
+    assert examples.taught(rows).tolist() == [bool(length) for length in said.lengths]
+
+
+def test_a_question_of_which_no_teacher_says_anything_has_the_loss_of_its_answer() -> None:
+    logits = SpanLogits(*torch.randn(2, 2, 7, generator=torch.Generator().manual_seed(0)))
+    spans = torch.tensor([[0, 1], [3, 3]])
+    said = torch.zeros(2, 7, 2)
+    weights = torch.tensor([0.0, 0.0])
+    found = span_loss(logits, spans, 0.1, said, weights, torch.tensor([True, False]))
+    first = SpanLogits(logits.start[:1], logits.end[:1])
+    torch.testing.assert_close(found, span_loss(first, spans[:1], 0.1))
+
+
 def test_a_run_with_a_teacher_goes_on_with_one(files: Files, teacher: Path, tmp_path: Path) -> None:
     config = run_config(epochs=1)
     train_tiny(files, tmp_path, config, teachers=(teacher,))

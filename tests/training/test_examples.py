@@ -58,7 +58,7 @@ def test_of_a_share_larger_than_its_file_questions_come_again() -> None:
 
 
 def test_a_mix_has_a_share_for_each_file() -> None:
-    with pytest.raises(InputError, match="2 shares for 3 training files"):
+    with pytest.raises(InputError, match="mix has 2 values for 3 training files"):
         epoch(0, 3, 1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
-from fabir.text.lines import hard_line_ends
+from fabir.text.lines import hard_line_ends, mark, unpunctuated
 from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
@@ -91,8 +91,8 @@ class PassageCache:
 
     def _split(self, passage: str) -> list[Part]:
         breaks = hard_line_ends(passage)
-        marks = [end for end in breaks if _needs_mark(passage, end)]
-        words, starts, ends = place_words(_replaced(passage, marks, ";"))
+        marks = unpunctuated(passage, breaks)
+        words, starts, ends = place_words(mark(passage, marks))
         lines = np.searchsorted(breaks, starts) if breaks else None
         if lines is not None:
             lines[np.isin(starts, marks)] = -1
@@ -105,19 +105,6 @@ class PassageCache:
             )
             for begin, end in windows(len(words), self.window, self.stride)
         ]
-
-
-def _needs_mark(text: str, end: int) -> bool:
-    """Whether what stands before a line end is not told from what follows by punctuation."""
-    before = text[max(0, end - 80) : end].rstrip(" \t\r")
-    return before[-1:] not in ("", "\n", *".!?;:,")
-
-
-def _replaced(text: str, places: list[int], character: str) -> str:
-    characters = list(text)
-    for place in places:
-        characters[place] = character
-    return "".join(characters)
 
 
 def count_words(parts: Iterable[Part]) -> int:

@@ -1,7 +1,7 @@
 """Tells the line ends of wrapped text from hard ones, such as those of addresses and tables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 _NARROW = 30  # characters of the longest line below which lines are not wrapped
@@ -10,6 +10,7 @@ _BLOCK = re.compile(r"^[^\S\n]*\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)+", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+")
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _ENDED = tuple(".!?:;")
+_TOLD = ("", "\n", *".!?;:,")  # what is told from the next line without a mark
 # What a new item or a cell of a table begins with.
 _BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
 
@@ -30,6 +31,27 @@ def hard_line_ends(text: str) -> list[int]:
     if "\n" not in text:
         return []
     return [match.start() for match in re.finditer("\n", unwrap_lines(text))]
+
+
+def unpunctuated(text: str, line_ends: Iterable[int]) -> list[int]:
+    """Those of the `line_ends`, character offsets, that no punctuation stands before."""
+    return [end for end in line_ends if _last_character(text, end) not in _TOLD]
+
+
+def mark(text: str, line_ends: Iterable[int]) -> str:
+    """`text` with a semicolon in place of the character at each of the `line_ends`.
+
+    Models read it so, both in training and when they answer: they tell sentences by punctuation.
+    """
+    characters = list(text)
+    for end in line_ends:
+        characters[end] = ";"
+    return "".join(characters)
+
+
+def _last_character(text: str, end: int) -> str:
+    """What stands before `end`, white space within the line left out."""
+    return text[max(0, end - 80) : end].rstrip(" \t\r")[-1:]
 
 
 def _soft_ends(text: str) -> Iterator[tuple[int, int]]:

@@ -47,7 +47,8 @@ def teacher_probabilities(
     """Of each question [places, 2] probabilities of start and end: the teachers' normalised
     geometric mean.
 
-    Every question that is not too long has them, with an answer or without. What a teacher says of
+    Every question that is not too long has them, with an answer or without, but for those of files
+    that are not `taught`. What a teacher says of
     a training file is cached on disk, so another student or another mixture of teachers need not
     wait for it.
 
@@ -60,7 +61,16 @@ def teacher_probabilities(
         InputError: a teacher may say by such a place that there is no answer, the student not, or
             the reverse.
     """
-    said = [[_cached(folder, part, config, places, cache) for part in parts] for folder in teachers]
+    taught = config.taught or (True,) * len(parts)
+
+    def read(folder: Path, part: Features, is_taught: bool) -> Ragged:
+        if is_taught:
+            return _cached(folder, part, config, places, cache)
+        return Ragged(np.zeros((0, 2), np.float16), np.zeros(len(part.questions) + 1, np.int64))
+
+    said = [
+        [read(folder, *each) for each in zip(parts, taught, strict=True)] for folder in teachers
+    ]
     lengths = np.concatenate([part.lengths for part in said[0]])
     chances = np.zeros((lengths.sum(), 2), np.float32)
     for each in said:

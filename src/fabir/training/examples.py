@@ -105,6 +105,13 @@ class Examples:
             padded[: len(probabilities)] = probabilities
         return torch.from_numpy(batch)
 
+    def taught(self, rows: np.ndarray) -> Tensor:
+        """[batch] whether a teacher has read some questions."""
+        said = self.teacher_probabilities
+        return torch.from_numpy(
+            np.zeros(len(rows), bool) if said is None else said.lengths[rows] > 0
+        )
+
 
 def _bundles(passages: np.ndarray, size: int) -> np.ndarray:
     """The bundle of each question: at most `size` about one of `passages` [questions]."""
@@ -130,15 +137,17 @@ def usable_examples(
     `file_of` numbers the file of each question; one file if not given.
 
     Raises:
-        InputError: no question is usable, or the mix has not one share for each file.
+        InputError: no question is usable, or `mix` or `taught` has not one value for each file.
     """
     if file_of is None:
         file_of = np.zeros(len(features.questions), np.int32)
     files = int(file_of.max(initial=0)) + 1
-    if config.mix and len(config.mix) != files:
-        raise InputError(
-            f"training.mix has {len(config.mix)} shares for {files} training files: give one each"
-        )
+    for name, values in (("mix", config.mix), ("taught", config.taught)):
+        if values and len(values) != files:
+            raise InputError(
+                f"training.{name} has {len(values)} values for {files} training files: give one "
+                "each"
+            )
     table, passages, questions = renumber(features, vocabulary)
     usable = passages.lengths[features.passage_of] <= config.max_passage
     usable &= (questions.lengths <= config.max_question) & (questions.lengths > 0)

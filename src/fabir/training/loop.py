@@ -192,7 +192,8 @@ class Trainer:
         if teacher is not None:
             teacher = teacher.to(self.device)
         config, truth = self.config, truth.to(self.device)
-        smoothing, weight = config.label_smoothing, config.distillation_weight
+        smoothing = config.label_smoothing
+        weight = config.distillation_weight * self.examples.taught(rows).to(self.device)
         if logits.no_answer is None:
             return span_loss(logits, truth, smoothing, teacher, weight)
         answerable = self.examples.answerable(rows).to(self.device)

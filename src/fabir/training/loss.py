@@ -13,7 +13,7 @@ def span_loss(
     spans: Tensor,
     smoothing: float,
     teacher: Tensor | None = None,
-    distillation_weight: float = 0.0,
+    distillation_weight: Tensor | float = 0.0,
     answerable: Tensor | None = None,
 ) -> Tensor:
     """Start and end loss added, summed over the batch.
@@ -22,12 +22,13 @@ def span_loss(
         spans: [batch, 2] first and last token of the answer
         smoothing: probability spread around the true token as exp(-distance^2)
         teacher: [batch, passage, 2] a teacher's probabilities of start and end, if there is one
-        distillation_weight: share of the targets that is the teacher's
+        distillation_weight: share of the targets that is the teacher's, of all questions or
+            [batch] of each
         answerable: [batch] whether a question has an answer; all have one if not given. A question
             without one learns from the teacher alone, if at all
     """
     total = torch.zeros((), device=spans.device)
-    weight = torch.full((len(spans), 1), distillation_weight, device=spans.device)
+    weight = torch.as_tensor(distillation_weight, device=spans.device).expand(len(spans))[:, None]
     if answerable is not None:
         weight = torch.where(answerable[:, None], weight, 1.0)
     for side, scores in enumerate((logits.start, logits.end)):

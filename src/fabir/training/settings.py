@@ -38,6 +38,8 @@ class TrainingConfig:
         label_smoothing: share of a target spread over the neighbours of the true word
         distillation_weight: share of a target that is the teachers' probabilities (knowledge
             distillation), if there are teachers. For a question without an answer it is 1
+        taught: of each training file whether the teachers read it; without them its answers are
+            learnt alone. Empty for all files
         no_answer_weight: of the loss of a head that tells whether there is an answer
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
@@ -71,6 +73,7 @@ class TrainingConfig:
     average: float = 0.0
     label_smoothing: float = 0.1
     distillation_weight: float = 0.5
+    taught: tuple[bool, ...] = ()
     no_answer_weight: float = 1.0
     dropout_after: float = 0.0
     word_rows: int = 0
