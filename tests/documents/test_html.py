@@ -90,6 +90,8 @@ def test_preformatted_text_keeps_its_lines() -> None:
 def test_exponents_stay_apart_from_what_they_raise() -> None:
     page = "<p>10<sup>6</sup> m<sup>2</sup>, 10<sup>−3</sup>, the 1<sup>st</sup>, H<sub>2</sub>O"
     assert text(page) == "10^6 m^2, 10^−3, the 1st, H2O"
+    page = "<p>10<sup><b>6</b></sup>, Corm<sup><a>1</a></sup>, a<sup></sup> 2, a<sup>b</sup>"
+    assert text(page) == "10^6, Corm^1, a 2, ab"
 
 
 def test_soft_hyphens_are_gone() -> None:

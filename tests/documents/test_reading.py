@@ -104,6 +104,24 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         assert reason in refused(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", ""),
+        ("a.md", "\n \n"),
+        ("a.html", "<title>Rain</title><body><img src=rain.png></body>"),
+        ("a.csv", ""),
+        ("a.json", "{}"),
+        ("a.jsonl", '{}\n{"text": null}\n'),
+    ],
+)
+def test_a_file_without_text_is_named(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    skipped: list[str] = []
+    assert not list(read_documents(tmp_path / name, skipped.append))
+    assert skipped == [f"{tmp_path / name}: no text in it"]
+
+
 def test_bad_lines_are_left_out_and_counted(tmp_path: Path) -> None:
     lines = ['{"text": "good"}', "{", "[1]", "[" * 100_000, '"x"', '{"text": "fine"}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")

@@ -62,6 +62,12 @@ def test_quoted_line_ends_are_kept_and_counted(tmp_path: Path) -> None:
     assert (al.text, al.line) == ("Full name: Al\nNote: three", 6)
 
 
+def test_a_cell_may_have_more_than_131_072_characters(tmp_path: Path) -> None:
+    rain = "It rains. " * 20_000
+    [found] = read(tmp_path / "a.csv", f'Town,Weather\nWick,"{rain}\nIt snows."\n')
+    assert found.text == f"Town: Wick\nWeather: {rain}\nIt snows."
+
+
 def test_short_and_long_rows_are_kept(tmp_path: Path) -> None:
     assert texts(read(tmp_path / "a.csv", "a,b\n1\n1,2,3,4\n,,,\n1,2\n")) == [
         "a: 1",

@@ -70,6 +70,7 @@ def field(instruction: str, result: str) -> str:
         ("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r>", "a\tb\nc"),
         ("<w:r><w:t>co</w:t><w:noBreakHyphen/><w:t>op</w:t></w:r>", "co-op"),
         ("<w:r><w:t>ware</w:t><w:softHyphen/><w:t>house</w:t></w:r>", "warehouse"),
+        (run("ware\u00adhouse"), "warehouse"),
         ('<w:r><w:t>5</w:t><w:sym w:font="Arial" w:char="20AC"/></w:r>', "5€"),
         ('<w:r><w:t>a</w:t><w:sym w:font="Wingdings" w:char="F0FC"/></w:r>', "a"),
         ("<m:oMath><m:r><m:t>E=mc</m:t></m:r></m:oMath>", "E=mc"),

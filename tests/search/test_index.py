@@ -188,6 +188,7 @@ def test_links_hidden_files_and_pipes_are_left_out(collection: Path, tmp_path: P
     outside.write_text("a zebra")
     (collection / "link.txt").symlink_to(outside)
     (collection / "loop").symlink_to(collection)
+    (collection / "dangling.txt").symlink_to(collection / "nothing.txt")
     (collection / ".hidden.txt").write_text("a zebra")
     os.mkfifo(collection / "pipe.txt")
     assert state(Index.build([collection], tmp_path / "index")) == clean
@@ -321,6 +322,25 @@ def test_what_cannot_be_read_for_once_stays_and_is_named(
     assert state(index) == before
 
 
+def test_files_and_the_index_may_be_moved(tmp_path: Path) -> None:
+    (tmp_path / "notes" / "folder.md").mkdir(parents=True)
+    (tmp_path / "notes" / "folder.md" / "a.txt").write_text("It rains.")
+    (tmp_path / "notes" / "b.txt").write_text("It snows.")
+    Index.build([tmp_path / "notes"], tmp_path / "index")
+    (tmp_path / "notes" / "b.txt").rename(tmp_path / "notes" / "c.txt")
+    (tmp_path / "notes").rename(tmp_path / "moved")
+    (tmp_path / "index").rename(tmp_path / "other")
+    index = Index.open(tmp_path / "other")
+    assert index.search("Does it snow?")[0].document == "b.txt"
+    with pytest.raises(InputError, match="notes: no such file or folder"):
+        index.update()
+    index.update([tmp_path / "moved"])
+    assert [each.document for each in index.search("Does it snow?")] == ["c.txt"]
+    found = index.search("Does it rain?")[0]
+    assert found.document == "folder.md/a.txt"
+    assert found.path == str(tmp_path / "moved" / "folder.md" / "a.txt")
+
+
 def test_when_nothing_is_left_nothing_is_answered(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     path = tmp_path / "notes" / "a.txt"
@@ -353,7 +373,13 @@ def test_files_of_other_kinds_are_counted_once(tmp_path: Path) -> None:
         ("A plate of smørrebrød in Łódź, on Straße 9.", "What is in Lodz?"),
         ("A plate of smørrebrød in Łódź, on Straße 9.", "Where is smorrebrod?"),
         ("A plate of smørrebrød in Łódź, on Straße 9.", "What is on Strasse 9?"),
+        ("A café named Ægir, of Đorđe Þór.", "Who owns Aegir?"),
+        ("A café named Ægir, of Đorđe Þór.", "What is Dorde's?"),
+        ("Ann\u200dika Hed\u2060lund led it.", "What did Annika do?"),
         ("The IT department is led by Runa Falk.", "Who leads IT?"),
+        ("It is a novel by Stephen King.", "Who wrote It?"),
+        ("Part BA-1234 costs 34 crowns.", "How much is BA-1234?"),
+        ("北京是中国的首都。", "北京在哪里？"),
         ("The Who formed in 1964.", "When did The Who come into being?"),
         ("It has 51,234 inhabitants.", "What has 51234?"),
         ("It has 51 234 inhabitants.".replace(" 234", "\u202f234"), "What has 51,234?"),

@@ -57,3 +57,10 @@ def test_strange_texts_take_no_longer_than_others(text: str) -> None:
     began = time.perf_counter()
     unwrap_lines(text)
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("text", ["in 1874 by Anders Hallin-\ngren, a\nteacher", "sta-\ntion"])
+def test_a_word_divided_at_a_line_end_goes_on(text: str) -> None:
+    assert hard_line_ends(text) == [
+        place for place in range(len(text)) if text[place] == "\n" and text[place - 1] != "-"
+    ]

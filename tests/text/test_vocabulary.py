@@ -164,3 +164,11 @@ def test_word_types_have_the_rows_of_the_vocabulary(texts: list[list[str]]) -> N
         rows = [2 + SOME.characters.find(character) for character in word[:4]]
         rows = [max(row, UNKNOWN) for row in rows]
         assert table.characters(np.array([number])).tolist() == [rows + [0] * (4 - len(rows))]
+
+
+def test_an_accent_after_its_letter_is_read_as_one_character_with_it() -> None:
+    table = WordTable(Vocabulary(("rené",), (), "renéé", 8))
+    composed, apart = table.number(["René", "Rene\u0301"])
+    assert composed != apart
+    assert table.rows(np.array([apart])) == table.rows(np.array([composed])) == 2
+    assert (table.characters(np.array([apart])) == table.characters(np.array([composed]))).all()

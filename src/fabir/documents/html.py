@@ -124,6 +124,7 @@ class _Reader:
         self._tables: list[Table | None] = []
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
+        self._raised = False  # whether the next text begins a <sup>
 
     def read(self, body: LexborNode) -> None:
         self._walk(body)
@@ -170,16 +171,15 @@ class _Reader:
         elif tag == "br":
             self._pieces.append("\n")
         elif tag == "sup":
-            first = node.first_child
-            text = first.text_content if first and first.tag == "-text" else ""
-            if _EXPONENT.fullmatch((text or "").strip()):
-                self._pieces.append("^")
+            self._raised = True
         elif tag in _APART:
             self._pieces.append(" ")
         if counted := _COUNTERS.get(tag):
             self._inside[counted] += 1
 
     def _end(self, tag: str) -> None:
+        if tag == "sup":
+            self._raised = False
         if tag not in _INLINE:
             self._cut()
             if tag == "h1" and not self.first_heading and self.paragraphs:
@@ -216,6 +216,10 @@ class _Reader:
                     outside.layout = True
 
     def _add(self, text: str) -> None:
+        if self._raised and text.strip():
+            self._raised = False
+            if _EXPONENT.fullmatch(text.strip()):
+                self._pieces.append("^")
         if self._inside["pre"]:
             self._pieces.append(text)
         elif self._pieces or not text.isspace():

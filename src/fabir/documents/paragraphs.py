@@ -9,6 +9,7 @@ from fabir.documents.tables import row_text
 from fabir.errors import InputError
 
 _BETWEEN = "\n\n"  # between paragraphs
+_SOFT_HYPHEN = "\u00ad"
 _LAYOUT = 1000  # a cell with more characters than that holds text that is only laid out as a table
 _NAME = 100  # the most characters of a column's name
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
@@ -44,7 +45,7 @@ class TextBuilder:
             InputError: the text becomes too long.
         """
         for paragraph in paragraphs:
-            text = text_of(paragraph.text).strip()
+            text = text_of(paragraph.text).replace(_SOFT_HYPHEN, "").strip()
             if not text:
                 continue
             if paragraph.heading:

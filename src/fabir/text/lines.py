@@ -11,6 +11,8 @@ _LINE = re.compile(r"[^\n]+")
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _ENDED = tuple(".!?:;")
 _TOLD = ("", "\n", *".!?;:,")  # what is told from the next line without a mark
+# The last two characters of a line and the first of the next one, in the middle of a word.
+_HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 # What a new item or a cell of a table begins with.
 _BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
 
@@ -59,14 +61,22 @@ def _soft_ends(text: str) -> Iterator[tuple[int, int]]:
     for block in _BLOCK.finditer(text):
         lines = list(_LINE.finditer(text, *block.span()))
         lengths = sorted(len(line[0].rstrip()) for line in lines)
-        width = lengths[
-            (3 * len(lengths) - 1) // 4
-        ]  # an address in a line may be longer than all others
-        if width < _NARROW:
-            continue
+        # An address in a line may be longer than all others.
+        width = lengths[(3 * len(lengths) - 1) // 4]
         for line, following in pairwise(lines):
             content = line[0].rstrip()
-            word = _FIRST_WORD.match(following[0])
-            fits = word and len(content) + 1 + len(word[1]) <= width
-            if not (fits or content.endswith(_ENDED) or _BEGINNING.match(following[0])):
+            if _is_wrapped(content, following[0], width):
                 yield line.start() + len(content), following.start()
+
+
+def _is_wrapped(line: str, following: str, width: int) -> bool:
+    """
+    Args:
+        width: characters of a long line
+    """
+    if _HYPHENATED.fullmatch(line[-2:] + following.lstrip()[:1]):
+        return True
+    if width < _NARROW or line.endswith(_ENDED) or _BEGINNING.match(following):
+        return False
+    word = _FIRST_WORD.match(following)
+    return not (word and len(line) + 1 + len(word[1]) <= width)

@@ -1,5 +1,6 @@
 """Maps spellings to word rows and character rows. Texts are split in `fabir.text.tokens`."""
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -121,6 +122,8 @@ def _frequent(counts: Iterable[tuple[str, int]], threshold: int) -> tuple[str, .
 class WordTable:
     """A growing table of distinct spellings, each with its word row and character rows.
 
+    An accent after its letter, as some systems write it, is read as one character with it (NFC).
+
     A word type is the number of a spelling; type 0 is padding. `number` is not thread-safe.
     """
 
@@ -162,6 +165,7 @@ class WordTable:
         while end > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
             self._characters = np.concatenate([self._characters, np.zeros_like(self._characters)])
-        self._rows[first:end] = [self.vocabulary.word_row(spelling) for spelling in spellings]
-        self._characters[first:end] = self.vocabulary.character_rows(spellings)
+        composed = [unicodedata.normalize("NFC", spelling) for spelling in spellings]
+        self._rows[first:end] = [self.vocabulary.word_row(spelling) for spelling in composed]
+        self._characters[first:end] = self.vocabulary.character_rows(composed)
         self._numbers.update(zip(spellings, range(first, end), strict=True))
