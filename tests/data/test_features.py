@@ -99,7 +99,7 @@ def test_white_space_around_an_answer_is_no_part_of_it() -> None:
     for loose in ("Lake Sandar", " Lake Sandar"):
         assert spans(one(RIVER, (answer(RIVER, loose),))) == exact == [[8, 9]]
     text = "a\n\u3000b \t c"
-    assert spans(one(text, (Answer("\n\u3000b \t ", 1),))) == [[1, 1]]
+    assert spans(one(text, (Answer("\n\u3000b \t ", 1),))) == [[2, 2]]
 
 
 def test_an_answer_must_begin_and_end_on_word_borders() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.text.lines import hard_line_ends, unwrap_lines
+from fabir.text.lines import divide, unwrap_lines
 
 PIECES = st.sampled_from(["Rain falls", "a", ".", "- ", "x" * 30, " ", "\r", "\n", "\n\n"])
 
@@ -25,19 +25,42 @@ def test_everything_stays_where_it_was(text: str) -> None:
     changed = [(old, new) for old, new in zip(text, unwrap_lines(text), strict=True) if old != new]
     assert {new for _, new in changed} <= {" "}
     assert all(old.isspace() for old, _ in changed)
-    assert all(text[end] == "\n" for end in hard_line_ends(text))
+    divided = divide(text)
+    assert set(divided.marks) <= set(divided.breaks)
+    assert all(text[place].isspace() for place in divided.breaks)
+    marks = set(divided.marks)
+    assert divided.text == "".join(
+        divided.text[place] if place in marks else character for place, character in enumerate(text)
+    )
 
 
 def test_wrapped_lines_are_one_paragraph() -> None:
     assert unwrap_lines(WRAPPED) == WRAPPED.replace("\n", " ")
     assert unwrap_lines(WRAPPED.replace("\n", "\r\n")) == WRAPPED.replace("\n", "  ")
-    assert hard_line_ends(WRAPPED) == []
+    assert divide(WRAPPED) == (WRAPPED, [], [])
+    indented = "    " + WRAPPED.replace("\n", "\n    ")
+    assert divide(indented) == (indented, [], [])
 
 
-@pytest.mark.parametrize("text", [ADDRESS, ROWS, LIST, "Kites\nand wind", "Rain.\n\nSnow."])
+@pytest.mark.parametrize("text", [ADDRESS, ROWS, LIST, "Kites\nand wind", "Rain.\nSnow."])
 def test_other_line_ends_divide(text: str) -> None:
     ends = [place for place, character in enumerate(text) if character == "\n"]
-    assert hard_line_ends(text) == ends
+    assert divide(text).breaks == ends
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (ADDRESS, "Satoshi Sekine;New York University;715 Broadway"),
+        ("Wick:\n1934\nMarl, \n1911", "Wick:\n1934;Marl, \n1911"),
+        ("Opened 1934\n\n  Rain falls.\n\nSnow", "Opened 1934.\n  Rain falls.\n\nSnow"),
+        ("Wick   1934\t410", "Wick,  1934,410"),
+        ("Wick  1934 410", "Wick  1934 410"),
+        ("    Wick\t \n ", "    Wick\t \n "),
+    ],
+)
+def test_models_read_marks_where_no_punctuation_stands(text: str, read: str) -> None:
+    assert divide(text).text == read
 
 
 def test_a_line_that_is_longer_than_all_others_does_not_matter() -> None:
@@ -46,21 +69,24 @@ def test_a_line_that_is_longer_than_all_others_does_not_matter() -> None:
 
 
 def test_paragraphs_divide() -> None:
-    border = len(WRAPPED)
-    assert hard_line_ends(f"{WRAPPED}\n\n{WRAPPED}") == [border, border + 1]
+    assert divide(f"{WRAPPED}\n\n{WRAPPED}").breaks == [len(WRAPPED)]
 
 
 @pytest.mark.parametrize(
-    "text", ["\n" * 300_000, "x\n" * 150_000, " \n" * 150_000, "word " * 60_000 + "\n\nx"]
+    "text",
+    [
+        *("\n" * 300_000, "x\n" * 150_000, " \n" * 150_000, "word " * 60_000 + "\n\nx"),
+        *(" " * 300_000, "x" + " \n" * 150_000, "x   " * 75_000, "x" + "\t" * 300_000 + "x"),
+    ],
 )
 def test_strange_texts_take_no_longer_than_others(text: str) -> None:
     began = time.perf_counter()
-    unwrap_lines(text)
+    divide(text)
     assert time.perf_counter() - began < 5
 
 
-@pytest.mark.parametrize("text", ["in 1874 by Anders Hallin-\ngren, a\nteacher", "sta-\ntion"])
-def test_a_word_divided_at_a_line_end_goes_on(text: str) -> None:
-    assert hard_line_ends(text) == [
-        place for place in range(len(text)) if text[place] == "\n" and text[place - 1] != "-"
-    ]
+@pytest.mark.parametrize(
+    ("text", "breaks"), [("in 1874 by Anders Hallin-\ngren, a\nteacher", [33]), ("sta-\ntion", [])]
+)
+def test_a_word_divided_at_a_line_end_goes_on(text: str, breaks: list[int]) -> None:
+    assert divide(text).breaks == breaks

@@ -11,7 +11,7 @@ import numpy as np
 from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
-from fabir.text.lines import hard_line_ends, mark, unpunctuated
+from fabir.text.lines import divide
 from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
@@ -21,8 +21,8 @@ _WORD = 80  # bytes, about, of a word and its offsets
 class Part:
     """One window of a passage. It compares by identity, and questions about it share it.
 
-    lines: the number of the line on which each word stands, by hard line ends; -1 for a semicolon
-        that a model reads in place of one; None if there are none
+    lines: the number of the line or cell in which each word stands; -1 for a mark that a model
+        reads between two; None if there is one line
     """
 
     words: list[str]
@@ -90,12 +90,11 @@ class PassageCache:
             self._size = size
 
     def _split(self, passage: str) -> list[Part]:
-        breaks = hard_line_ends(passage)
-        marks = unpunctuated(passage, breaks)
-        words, starts, ends = place_words(mark(passage, marks))
-        lines = np.searchsorted(breaks, starts) if breaks else None
+        divided = divide(passage)
+        words, starts, ends = place_words(divided.text)
+        lines = np.searchsorted(divided.breaks, starts) if divided.breaks else None
         if lines is not None:
-            lines[np.isin(starts, marks)] = -1
+            lines[np.isin(starts, divided.marks)] = -1
         return [
             Part(
                 words[begin:end],

@@ -15,11 +15,11 @@ import numpy as np
 from fabir.data.squad import Answer, Dataset, Passage
 from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
-from fabir.text.lines import hard_line_ends, mark, unpunctuated
+from fabir.text.lines import divide
 from fabir.text.tokens import TOKENISER, Tokens, tokenise
 from fabir.text.vocabulary import Vocabulary, WordTable
 
-_VERSION = "2"
+_VERSION = "3"
 
 OnUnaligned = Literal["skip", "widen"]
 
@@ -94,7 +94,7 @@ def align(answer: Answer, tokens: Tokens) -> tuple[tuple[int, int] | None, bool]
 
 
 def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Features:
-    """Tokenise a data set and align its answers. Hard line ends are marked as when answering.
+    """Tokenise a data set and align its answers. Lines are divided as when answering.
 
     `on_unaligned` says what happens to an answer that begins or ends inside a token: `skip` leaves
     it out, `widen` takes all of its first and last token.
@@ -108,8 +108,7 @@ def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Feat
         return [numbers.setdefault(word, len(numbers)) for word in words]
 
     for index, passage in enumerate(track(dataset.passages, "tokenising")):
-        text = passage.text
-        tokens = tokenise(mark(text, unpunctuated(text, hard_line_ends(text))))
+        tokens = tokenise(divide(passage.text).text)
         passages.append(number(tokens.words))
         starts.append(tokens.starts)
         ends.append(tokens.ends)

@@ -1,8 +1,9 @@
-"""Tells the line ends of wrapped text from hard ones, such as those of addresses and tables."""
+"""Tells the line ends of wrapped text from those that divide, as in addresses and tables."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 _NARROW = 30  # characters of the longest line below which lines are not wrapped
 # Lines without a blank one between. The time is linear: each piece begins where a line begins.
@@ -10,7 +11,13 @@ _BLOCK = re.compile(r"^[^\S\n]*\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)+", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+")
 _FIRST_WORD = re.compile(r"\s*(\S+)")
 _ENDED = tuple(".!?:;")
-_TOLD = ("", "\n", *".!?;:,")  # what is told from the next line without a mark
+_PUNCTUATION = ("", *".!?;:,")
+_MAY_DIVIDE = re.compile(r"[\n\t]| {3}")
+_BREAK = re.compile(
+    r"(?<=\S)(?:(?P<paragraph>[^\S\n]*\n[^\S\n]*\n\s*)|(?P<line>[^\S\n]*\n\s*)"
+    r"|(?P<gap>\t\s*|[^\S\n]{3,}))(?=\S)"
+)
+_MARKS = {"paragraph": ".", "line": ";", "gap": ","}
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 # What a new item or a cell of a table begins with.
@@ -28,32 +35,34 @@ def unwrap_lines(text: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def hard_line_ends(text: str) -> list[int]:
-    """Character offsets of the line ends that divide what is not one sentence, ascending."""
-    if "\n" not in text:
-        return []
-    return [match.start() for match in re.finditer("\n", unwrap_lines(text))]
+class Divided(NamedTuple):
+    """A text with marks where its layout divides it: ends of paragraphs, of lines, gaps in lines.
 
-
-def unpunctuated(text: str, line_ends: Iterable[int]) -> list[int]:
-    """Those of the `line_ends`, character offsets, that no punctuation stands before."""
-    return [end for end in line_ends if _last_character(text, end) not in _TOLD]
-
-
-def mark(text: str, line_ends: Iterable[int]) -> str:
-    """`text` with a semicolon in place of the character at each of the `line_ends`.
-
-    Models read it so, both in training and when they answer: they tell sentences by punctuation.
+    text: with a punctuation mark in place of a white space at each of the `marks`. Models read it
+        so, both in training and when they answer: they tell sentences by punctuation
+    breaks: character offsets of white space that divides, ascending
+    marks: those that no punctuation stands before
     """
-    characters = list(text)
-    for end in line_ends:
-        characters[end] = ";"
-    return "".join(characters)
+
+    text: str
+    breaks: list[int]
+    marks: list[int]
 
 
-def _last_character(text: str, end: int) -> str:
-    """What stands before `end`, white space within the line left out."""
-    return text[max(0, end - 80) : end].rstrip(" \t\r")[-1:]
+def divide(text: str) -> Divided:
+    """`text` with marks. Its length and the places of its words stay the same."""
+    breaks, marks, characters = [], [], []
+    if _MAY_DIVIDE.search(text):
+        for found in _BREAK.finditer(unwrap_lines(text)):
+            place = found.start()
+            if found["gap"] and "\n" in text[place : found.end()]:
+                continue  # a soft line end before an indented line
+            breaks.append(place)
+            if text[max(0, place - 80) : place].rstrip()[-1:] not in _PUNCTUATION:
+                characters = characters or list(text)
+                characters[place] = _MARKS[found.lastgroup or ""]
+                marks.append(place)
+    return Divided("".join(characters) if marks else text, breaks, marks)
 
 
 def _soft_ends(text: str) -> Iterator[tuple[int, int]]:
