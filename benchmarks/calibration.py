@@ -1,8 +1,8 @@
 """Fits a model's calibration, by which `fabir ask` ranks and withholds answers: `calibration` in
 its config.json, see `fabir.runtime.settings.Calibration`.
 
-    python benchmarks/calibration.py --train train-v1.1.json [--questions 400] [--collections 400]
-        [--reader DIR] [--save]
+    python benchmarks/calibration.py --train train-v1.1.json [--documents FILE.json ...]
+        [--questions 400] [--collections 400] [--reader DIR] [--save]
 
 Questions are asked of one whole and of many small collections. The whole collection has all
 passages of the file but those of every second question. A small one has 1 to 50 documents of random
@@ -15,8 +15,12 @@ in the text. A small collection is asked three kinds of question:
 - renamed: a question about one of its documents, with names of other articles in place of its names
 
 These are the shortest questions of their passages, because people ask their own notes in few words.
-All kinds of one collection have equal weight; so have the whole and the small ones. A question that
-finds no passage has no answer to judge and counts for nothing.
+`--documents` names SQuAD 2.0 files of documents and tables, such as dev/make_documents.py holds
+back. They are one more collection, which lacks the documents of every second question, and the
+answers of the unanswerable ones.
+
+All kinds of one collection have equal weight; so have the whole, the small ones and the documents.
+A question that finds no passage has no answer to judge and counts for nothing.
 
 `lead` maximises F1 on the answered questions. `bias`, `search`, `reader` and `unknown_name` are a
 logistic regression; its target is whether the best answer is correct. `answerable` is the share
@@ -31,7 +35,7 @@ import random
 import re
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -41,7 +45,7 @@ import numpy as np
 from retrieval import write_passages
 
 from fabir import Predictor, read_squad
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.squad import Dataset, Passage, Question, joined
 from fabir.evaluation.calibration import logistic_regression
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
@@ -59,7 +63,9 @@ TRIED = 10  # questions of which one is asked
 NAME = re.compile(r"(?<!^)\b[A-Z]\w+")  # not the first word
 WHOLE = "whole: answered", "whole: lacking"
 SMALL = "small: answered", "small: lacking", "small: renamed"
-ANSWERED = WHOLE[0], SMALL[0]
+DOCUMENTS = "documents: answered", "documents: lacking"
+GROUPS = WHOLE, SMALL, DOCUMENTS
+ANSWERED = tuple(group[0] for group in GROUPS)
 LEADS = np.arange(0, 1.55, 0.1)
 WITHHELD = 0.75  # of the answers to questions that have none
 
@@ -94,7 +100,8 @@ class Asked(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=400, help="to the whole collection")
+    parser.add_argument("--documents", type=Path, nargs="+", default=[], metavar="FILE.json")
+    parser.add_argument("--questions", type=int, default=400, help="to each large collection")
     parser.add_argument("--collections", type=int, default=400, help="small ones")
     parser.add_argument("--reader", type=Path, metavar="DIR")
     parser.add_argument("--save", action="store_true", help="write it into the model's folder")
@@ -104,9 +111,14 @@ def main() -> None:
     data = read_squad(options.train, "keep")
     predictor = Predictor.load(options.reader)
     asked = [
-        *ask_whole(data, predictor, options.questions),
+        *ask_whole(data, predictor, options.questions, WHOLE),
         *ask_small(data, predictor, options.collections),
     ]
+    if options.documents:
+        documents = joined([read_squad(path) for path in options.documents])
+        untitled = [replace(each, title="") for each in documents.passages]
+        documents = replace(documents, passages=tuple(untitled))
+        asked += ask_whole(documents, predictor, options.questions, DOCUMENTS)
     asked = [each for each in asked if each.found]
     fitted = fit(asked)
     was = predictor.model.calibration
@@ -117,14 +129,17 @@ def main() -> None:
         change_settings(find_model(options.reader), calibration=fitted)
 
 
-def ask_whole(data: Dataset, predictor: Predictor, questions: int) -> Iterator[Asked]:
+def ask_whole(
+    data: Dataset, predictor: Predictor, questions: int, kinds: tuple[str, str]
+) -> Iterator[Asked]:
     """Ask `questions` spread over the data of a collection that lacks half of their passages."""
     asked = list(data.questions)[:: max(1, len(data) // questions)]
     missing = {passage for passage, _ in asked[1::2]}
     with tempfile.TemporaryDirectory() as name:
         index = build([each for each in data.passages if each not in missing], Path(name))
         for passage, question in track(asked, "asking", len(asked)):
-            yield ask(WHOLE[passage in missing], index, predictor, question)
+            lacking = passage in missing or not question.answers
+            yield ask(kinds[lacking], index, predictor, question)
 
 
 def ask_small(data: Dataset, predictor: Predictor, collections: int) -> Iterator[Asked]:
@@ -217,10 +232,9 @@ def ask(kind: str, index: Index, predictor: Predictor, question: Question) -> As
 
 
 def fit(asked: list[Asked]) -> Calibration:
-    counts = {kind: sum(each.kind == kind for each in asked) for kind in WHOLE + SMALL}
-    shares = np.array(
-        [1 / counts[kind] / len(WHOLE if kind in WHOLE else SMALL) for kind, _ in asked]
-    )
+    counts = Counter(kind for kind, _ in asked)
+    size_of = {kind: len(group) for group in GROUPS for kind in group}
+    shares = np.array([1 / counts[kind] / size_of[kind] for kind, _ in asked])
     weights = shares * len(asked) / shares.sum()
     found = best_lead(asked, 0.0)
     chosen = [best(each.found, found) for each in asked]
@@ -245,7 +259,8 @@ def inputs_of(candidate: Candidate, weights: Calibration) -> list[float]:
 def best_lead(asked: list[Asked], answerable: float) -> Calibration:
     """The weights with which the answered questions have the best F1."""
     tried = [Calibration(lead=lead, answerable=answerable) for lead in LEADS]
-    return max(tried, key=lambda each: np.mean([quality(asked, kind, each) for kind in ANSWERED]))
+    kinds = {kind for kind, _ in asked} & set(ANSWERED)
+    return max(tried, key=lambda each: np.mean([quality(asked, kind, each) for kind in kinds]))
 
 
 def regression(
@@ -258,13 +273,13 @@ def regression(
 
 def render(asked: list[Asked], calibration: Calibration) -> str:
     """How each kind of question fares: F1, and what the scores say beside what is right."""
-    lines = [f"{'kind':17}{'questions':>10}{'F1':>7}{'right':>7}{'score':>7}{'withheld':>10}"]
-    for kind in WHOLE + SMALL:
+    lines = [f"{'kind':20}{'questions':>10}{'F1':>7}{'right':>7}{'score':>7}{'withheld':>10}"]
+    for kind in dict.fromkeys(kind for kind, _ in asked):
         chosen = [best(each.found, calibration) for each in asked if each.kind == kind]
         likely = np.array([likelihood(each, calibration) for each in chosen])
         right = np.mean([each.right for each in chosen])
         lines.append(
-            f"{kind:17}{len(chosen):10}{quality(asked, kind, calibration):7.3f}{right:7.3f}"
+            f"{kind:20}{len(chosen):10}{quality(asked, kind, calibration):7.3f}{right:7.3f}"
             f"{likely.mean():7.3f}{(likely < calibration.least).mean():10.3f}"
         )
     return "\n".join(lines)
