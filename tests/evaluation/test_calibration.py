@@ -94,10 +94,13 @@ def test_calibrated_probabilities_tell_questions_apart(data: Dataset, tmp_path: 
 def test_the_command_writes_the_probabilities_into_the_folder(
     data: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, file = tmp_path / "reader", tmp_path / "data.json"
+    folder = tmp_path / "reader"
     TorchModel.load(BUNDLED).save(folder)
-    write_squad(data, file)
-    main(["calibrate", str(folder), "--data", str(file)])
+    files = [tmp_path / "first.json", tmp_path / "second.json"]
+    half = len(data.passages) // 2
+    for file, passages in zip(files, (data.passages[:half], data.passages[half:]), strict=True):
+        write_squad(replace(data, passages=passages), file)
+    main(["calibrate", str(folder), "--data", *map(str, files)])
     report = json.loads(capsys.readouterr().out)
     model = TorchModel.load(folder)  # its checksums are right
     assert model.no_answer_threshold == report["no_answer_threshold"]

@@ -21,20 +21,22 @@ def _add_calibrate(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         required=True,
+        nargs="+",
         metavar="DATA.json",
-        help="a SQuAD file; with unanswerable questions the no-answer probability is fitted too",
+        help="SQuAD files; with unanswerable questions the no-answer probability is fitted too",
     )
 
 
 def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
-    from fabir.data.squad import read_squad
+    from fabir.data.squad import joined, read_squad
     from fabir.evaluation.calibration import calibrate
     from fabir.files import writing
     from fabir.runtime.store import change_settings
 
     with writing(options.reader):
-        found = calibrate(Predictor.load(options.reader), read_squad(options.data, "keep"))
+        data = joined([read_squad(path, "keep") for path in options.data])
+        found = calibrate(Predictor.load(options.reader), data)
         threshold = found.no_answer_threshold
         change_settings(options.reader, confidence=found.confidence, no_answer_threshold=threshold)
     report = {**found.report, "no_answer_threshold": threshold}
