@@ -8,11 +8,11 @@ import charset_normalizer
 from fabir.errors import InputError
 
 _MARKS = (  # UTF-32's begins with UTF-16's
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # What browsers take for a name: the WHATWG Encoding Standard, where Python's codec is narrower.
 _WIDER = {
@@ -48,14 +48,21 @@ def decode(data: bytes, declared: str = "", lost: Callable[[str], None] | None =
     Raises:
         InputError: the encoding is not certain, or the data is no text.
     """
-    for mark, charset in _MARKS:
-        if data.startswith(mark):
-            return _text(_declared(data[len(mark) :], charset, lost))
+    if charset := marked(data):
+        return _text(_declared(data, charset, lost))
     charset = _codec(declared)
     try:
         return _text(data.decode(charset or "utf-8"))
     except UnicodeDecodeError as error:
         return _text(_declared(data, charset, lost) if charset else _guessed(data, error.start))
+
+
+def marked(data: bytes) -> str:
+    """The encoding that a byte order mark names, which decodes without it; empty if there is none.
+
+    The first four bytes of a text are enough.
+    """
+    return next((charset for mark, charset in _MARKS if data.startswith(mark)), "")
 
 
 def _codec(name: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fabir.documents.base import MAX_BYTES, Document, Report, text_of, title_of
+from fabir.documents.encodings import marked
 from fabir.documents.fields import Field, Number, fields_text
 from fabir.documents.tables import delimiter_of, find_names
 from fabir.documents.text import decoded
@@ -26,12 +27,6 @@ MAX_REPEATED = 1 << 30  # characters of a Parquet file that is less than a hundr
 _TEXT = "text", "content", "contents", "body"
 _OWN = "id", "title"
 _SPECIAL = {*_TEXT, *_OWN}
-_MARKS = (  # UTF-32's begin with UTF-16's
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _PART = 1 << 20  # bytes to decode at a time
 _SAMPLE = 1 << 16  # characters of a table from which its form is found
 _ROWS = 64  # rows of a Parquet file to read at a time, fewer if they are large
@@ -294,7 +289,7 @@ def _unicode(path: Path, report: Report) -> str | None:
     """The encoding that a byte order mark says, or UTF-8; None if the file is not in that."""
     with open(path, "rb") as file:
         part = file.read(4)
-        name = next((name for mark, name in _MARKS if part.startswith(mark)), "utf-8-sig")
+        name = marked(part) or "utf-8"
         decoder = codecs.getincrementaldecoder(name)()
         while True:
             try:
