@@ -24,9 +24,8 @@ A question that finds no passage has no answer to judge and counts for nothing.
 
 `lead` maximises F1 on the answered questions. `bias`, `search`, `reader` and `unknown_name` are a
 logistic regression; its target is whether the best answer is correct. `answerable` is the share
-that another one gives to the probability of an answer, beside the answer's score. `least` is above
-three quarters of the probabilities on the lacking and renamed questions. Use the training set, so
-that the dev set remains unseen.
+that another one gives to the probability of an answer, beside the answer's score. `least` is one
+in ten. Use the training set, so that the dev set remains unseen.
 """
 
 import argparse
@@ -67,7 +66,7 @@ DOCUMENTS = "documents: answered", "documents: lacking"
 GROUPS = WHOLE, SMALL, DOCUMENTS
 ANSWERED = tuple(group[0] for group in GROUPS)
 LEADS = np.arange(0, 1.55, 0.1)
-WITHHELD = 0.75  # of the answers to questions that have none
+LEAST = 0.1  # probability of an answer that is given
 
 
 class Candidate(NamedTuple):
@@ -245,10 +244,7 @@ def fit(asked: list[Asked]) -> Calibration:
     inputs = [inputs_of(each, found) for each in chosen]
     bias, search, unknown, reader = regression(inputs, chosen, weights)
     found = replace(found, bias=bias, search=search, unknown_name=unknown, reader=reader)
-    likely = np.array([likelihood(each, found) for each in chosen])
-    absent = np.array([kind not in ANSWERED for kind, _ in asked])
-    least = weighted_quantile(likely[absent], shares[absent], WITHHELD)
-    numbers = asdict(replace(found, least=least))
+    numbers = asdict(replace(found, least=LEAST))
     return Calibration(**{name: round(float(number), 3) for name, number in numbers.items()})
 
 
@@ -332,12 +328,6 @@ def value(candidate: Candidate, weights: Calibration) -> float:
 
 def best(found: list[Candidate], weights: Calibration) -> Candidate:
     return max(found, key=lambda each: value(each, weights))
-
-
-def weighted_quantile(values: np.ndarray, shares: np.ndarray, share: float) -> float:
-    order = np.argsort(values)
-    upto = np.cumsum(shares[order])
-    return float(values[order][np.searchsorted(upto, share * upto[-1])])
 
 
 if __name__ == "__main__":

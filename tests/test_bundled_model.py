@@ -21,11 +21,14 @@ from fabir.text.tokens import tokenise
 # The official metrics of the bundled readers, without the questions whose two best spans nearly
 # tie. A new reader has new ones.
 NEAR_TIES = {
-    "fast": {"company-10", "life-6", "life-7", "nature-8", "notice-10", "sport-10"},
+    "fast": {
+        *("company-3", "life-10", "life-7", "recipe-3", "science-8", "sport-10", "sport-5"),
+        *("town-1", "travel-6"),
+    },
     "accurate": {"manual-3", "manual-7", "science-4", "sport-10", "sport-9"},
 }
 PINNED = {
-    "fast": {"exact": 67.021, "f1": 74.305, "total": 94},
+    "fast": {"exact": 72.527, "f1": 77.401, "total": 91},
     "accurate": {"exact": 67.368, "f1": 74.499, "total": 95},
 }
 ADVICE = """The scores of a bundled reader differ from the pinned ones.
@@ -133,4 +136,4 @@ def test_torch_and_the_exported_graph_give_the_same_answers(
     assert precisions == {torch.float32}
     found = predictions(dict(read_dataset(predictor, data)))
     different = {id: (text, found[id]) for id, text in expected.items() if text != found[id]}
-    assert len(different) <= 3
+    assert different.keys() <= NEAR_TIES[name], different
