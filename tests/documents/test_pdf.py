@@ -6,46 +6,13 @@ from typing import Any
 import pytest
 
 from collection import write_pdf, write_pdf_objects, write_pdf_pages
-from fabir.documents.base import Document
 from fabir.documents.reading import read_documents
 from fabir.errors import InputError
+from pdf_pages import BOLD, at, lines, pages_of, read, text_of
 
 pytest.importorskip("pypdfium2")
 DATA = Path(__file__).parents[1] / "data_files"
-BOLD = (
-    "/F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> "
-    "/F2 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>"
-)
 IMAGE = "q 400 0 0 400 50 200 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \x80 EI Q"
-
-
-def at(left: float, down: float, text: str, size: int = 10, font: str = "F1") -> str:
-    """A content stream that writes a line at a place in points from the left and the top."""
-    return f"BT /{font} {size} Tf {left} {792 - down} Td ({text}) Tj ET\n"
-
-
-def lines(left: float, down: float, *texts: str, step: float = 12) -> str:
-    """Lines below each other."""
-    return "".join(at(left, down + step * row, text) for row, text in enumerate(texts))
-
-
-def read(path: Path, lost: tuple[str, ...] = ()) -> Document:
-    """The document of a file, of which just `lost` is lost."""
-    said: list[str] = []
-    [found] = read_documents(path, said.append)
-    assert len(said) == len(lost)
-    assert all(part in line for part, line in zip(lost, said, strict=True))
-    return found
-
-
-def text_of(folder: Path, *contents: str, **more: str) -> str:
-    write_pdf_pages(folder / "a.pdf", list(contents), **more)
-    return read(folder / "a.pdf").text
-
-
-def pages_of(found: Document) -> list[str]:
-    ends = [*found.pages[1:], len(found.text)]
-    return [found.text[begin:end] for begin, end in zip(found.pages, ends, strict=True)]
 
 
 def refused(path: Path) -> str:
@@ -94,16 +61,6 @@ def test_a_sentence_goes_on_in_the_next_column(tmp_path: Path) -> None:
     right = "Ida Holm, who was a rich", "merchant. She lived in the", "town of Corm."
     text = text_of(tmp_path, lines(50, 100, *left) + lines(300, 100, *right))
     assert "and it was painted by Ida Holm, who was a rich merchant." in text
-
-
-def test_rows_of_a_table_stay_rows(tmp_path: Path) -> None:
-    names = lines(50, 100, "Station", "Wick", "Marl", "Torvald")
-    years = lines(200, 100, "Opened", "1934", "1911", "1874")
-    keepers = lines(300, 100, "Keeper", "Ida Holm", "Nils Berg", "Anders Hallin")
-    assert text_of(tmp_path, names + years + keepers) == (
-        "Station   Opened   Keeper\nWick   1934   Ida Holm\nMarl   1911   Nils Berg\n"
-        "Torvald   1874   Anders Hallin"
-    )
 
 
 def test_dots_that_lead_to_a_number_are_no_text(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ _EDGE = 3  # rows at the top and at the bottom of a page that may be a running h
 _OFTEN = 0.3  # least share of the pages that a running header is on
 _SAME_PLACE = 3.0  # points between the places of a running header
 _NOTE = re.compile(r"[\d*†‡§¶¹²³]")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_NUMBER = re.compile(r"(?<![\d.,])[0-9]{1,9}(?!\d|[.,]\d)")
 _PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
 
 _OnPage = tuple[int, Line]  # index of a page, and a line on it
@@ -49,7 +49,7 @@ def _edge_lines(page: Page) -> Iterator[Line]:
     count = max(1, min(_EDGE, len(found) // 4))
     for number, row in enumerate(found):
         if number < count or number >= len(found) - count:
-            yield from row
+            yield from (line for line in row if line.joint is None)
 
 
 def _same_text(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[int, Line, str]]]:
@@ -65,7 +65,8 @@ def _same_text(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[in
         group = [(number, line) for number, line in group if abs(line.top - top) < _SAME_PLACE]
         step = _page_step(group, len(group) / 2)
         texts = [_without_count(number, line, step) for number, line in group]
-        counts = Counter(texts)
+        pages = {(number, text) for (number, _), text in zip(group, texts, strict=True)}
+        counts = Counter(text for _, text in pages)
         yield [
             (number, line, text)
             for (number, line), text in zip(group, texts, strict=True)
@@ -102,10 +103,21 @@ def _without_count(page: int, line: Line, step: int | None) -> str:
     return line.text
 
 
+def _go_on(last: Line, after: Sequence[Line]) -> bool:
+    """Whether the next part of a page is of the same column: just below its last line."""
+    return (
+        bool(after)
+        and last.top < after[0].top < last.bottom + last.size
+        and min(last.right, after[0].right) > max(last.left, after[0].left)
+    )
+
+
 def take_footnotes(page: Page, size: float) -> list[list[Line]]:
     """Remove the footnotes below the columns of a page, and return them."""
     found = []
-    for column in page.columns:
+    for column, after in zip(page.columns, [*page.columns, []][1:], strict=True):
+        if not column or column[-1].joint is not None or _go_on(column[-1], after):
+            continue
         begin = len(column)
         while begin and column[begin - 1].size < _SMALL * size:
             begin -= 1

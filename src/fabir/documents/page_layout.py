@@ -21,6 +21,7 @@ _RUN_ON = 0.3  # least share of a column's lines that begin with a small letter
 _CELL_GAP = "   "
 _left, _right = attrgetter("left"), attrgetter("right")
 _LEADER = re.compile(r"(?:\s*[.·…]){5,}\s*")
+_DOTS = ".·…"
 _MARK = re.compile(r"[^\w\s]|\(?\w{1,4}[.)]|\d+(?:\.\d+)+")  # of an item of a list, or a section
 
 
@@ -42,6 +43,7 @@ class Line:
 
     top, bottom: those of its longest word; first: width of its first word
     cells: number of parts with wide spaces between them
+    joint: what stands before a line of a table's cell; "" if that depends on the lines of the cell
     """
 
     text: str
@@ -53,6 +55,7 @@ class Line:
     quarter: int
     first: float
     cells: int = 1
+    joint: str | None = None
 
     @property
     def size(self) -> float:
@@ -65,7 +68,7 @@ class Line:
 
 @dataclass(slots=True)
 class Page:
-    """columns: lines in reading order; notes: paragraphs that follow them"""
+    """columns: lines in reading order, a column or a part of one; notes: paragraphs after them"""
 
     columns: list[list[Line]]
     notes: list[str] = field(default_factory=list)
@@ -83,17 +86,15 @@ class _Gutter:
     after: dict[int, Line]
 
 
-def lay_out(words: Iterable[Word]) -> list[list[Line]]:
-    """The lines of a page in reading order, column by column."""
+def columns(words: Iterable[Word]) -> Iterator[list[Line]]:
+    """The pieces of lines of a page, column by column in reading order."""
     pieces = list(_pieces(words))
     gutters = [
         gutter
         for gutter in _gutters(pieces)
-        if _is_prose(gutter.before.values()) and _is_prose(gutter.after.values())
+        if is_prose(gutter.before.values()) and is_prose(gutter.after.values())
     ]
-    columns = _columns(pieces, gutters)
-    joined = ([line for row in rows(each) if (line := _join(row)).text] for each in columns)
-    return [column for column in joined if column]
+    yield from _columns(pieces, gutters)
 
 
 def rows(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -130,6 +131,8 @@ def _pieces(words: Iterable[Word]) -> Iterator[Line]:
 def _follows(piece: Line, word: Word) -> bool:
     height = min(piece.size, word.bottom - word.top)
     shared = min(piece.bottom, word.bottom) - max(piece.top, word.top)
+    if word.text[0] in _DOTS and not word.text.strip(_DOTS):
+        height, shared = piece.size, shared + piece.size / 2
     gap = max(word.left - piece.right, piece.left - word.right)
     return shared > height / 2 and -height < gap < height * _CELL
 
@@ -190,7 +193,7 @@ def _narrow(gutter: _Gutter, piece: Line, least: float) -> bool:
     return True
 
 
-def _is_prose(pieces: Collection[Line]) -> bool:
+def is_prose(pieces: Collection[Line]) -> bool:
     begins = [piece.text[0] for piece in pieces if piece.text[0].isalpha()]
     run_on = sum(not letter.isupper() for letter in begins)
     length = sum(len(piece.text) for piece in pieces) / len(pieces)
@@ -221,7 +224,7 @@ def _columns(pieces: list[Line], gutters: list[_Gutter]) -> Iterator[list[Line]]
         yield from _columns(part, rest)
 
 
-def _join(row: Sequence[Line]) -> Line:
+def join(row: Sequence[Line]) -> Line:
     """One line of the pieces of a row, without dots that lead from one to the next."""
     text, cells = row[0].text, 1
     for left, right in pairwise(row):
@@ -229,6 +232,8 @@ def _join(row: Sequence[Line]) -> Line:
         cells += apart
         text += (_CELL_GAP if apart else " ") + right.text
     text, leaders = _LEADER.subn(_CELL_GAP, text)
+    if len(row) == 1 and not leaders:
+        return row[0]
     longest = max(row, key=lambda piece: len(piece.text))
     return replace(
         longest,

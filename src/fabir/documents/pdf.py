@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
-from fabir.documents.page_layout import Line, Page, Word, lay_out
+from fabir.documents.page_layout import Line, Page, Word, columns
+from fabir.documents.page_parts import parts
 from fabir.documents.running_text import run_on
 from fabir.documents.tables import row_text
 from fabir.errors import InputError
@@ -101,7 +102,8 @@ def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
         if word.text:
             directions[word.quarter].append(word)
     usual_first = sorted(directions.values(), key=len, reverse=True)
-    return [column for words in usual_first for column in lay_out(words)]
+    found = (part for words in usual_first for column in columns(words) for part in parts(column))
+    return [part for part in found if part]
 
 
 def _is_unreadable(glyphs: list[_Glyphs]) -> bool:

@@ -14,8 +14,11 @@ _APART = 1.35  # a larger distance of lines, in usual distances, is between para
 _INDENT = 0.8, 5.0  # of the first line of a paragraph, in line heights
 _HEADING = 1.15  # least size of a heading's letters, in those of most text
 _LONG = 0.66  # least share of its column that a wrapped line fills
+_FEW = 10  # most lines of an address
+_NARROW = 20.0  # greatest width of an address, in line heights
 _END = re.compile(r"[.!?:;][\"'’”»)\]]*$")
 _ITEM = re.compile(r"[•‣▪◦●○■□–—*·-]\s|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\s")
+_LABEL = re.compile(r"[^\W\d_][^:.!?]{0,30}:\s")
 _HYPHEN = re.compile(r"[^\W\d_][-‐\u00ad]$")
 _LAST = re.compile(r"([^\W\d_]+(?:[-‐][^\W\d_]+)*)[-‐\u00ad]$")
 _WORD = re.compile(r"[^\W\d_]+(?:[-‐][^\W\d_]+)*")
@@ -92,17 +95,22 @@ class _Joiner:
         pieces = []
         for column in columns:
             pitch = _pitch(column)
+            ragged = _is_ragged(column)
             for number, (line, sides) in enumerate(zip(column, _sides(column, pitch), strict=True)):
                 piece = _Piece(line.text, page, line)
-                if last and last.line:
+                if line.joint:
+                    piece.joint = line.joint
+                elif last and last.line:
                     if _broken_word(last.text, line.text):
                         piece.joint = self._join_word(last, line.text)
                     elif number:
-                        piece.joint = _joint(last.line, line, sides, pitch)
+                        piece.joint = _joint(last.line, line, sides, pitch, ragged)
                     elif _goes_on(last.line, line):
                         piece.joint = " "
                     if piece.joint == " " and _is_compound(last.text, line.text):
                         piece.joint = ""
+                    if line.joint == "" and piece.joint == "\n\n":
+                        piece.joint = "\n"
                 pieces.append(piece)
                 last = piece
         return pieces
@@ -137,17 +145,37 @@ def _is_compound(text: str, following: str) -> bool:
     return bool(re.search(r"\w[-‐]$", text)) and letter.isalnum() and not letter.islower()
 
 
-def _joint(last: Line, line: Line, sides: tuple[float, float], pitch: float) -> str:
+def _joint(last: Line, line: Line, sides: tuple[float, float], pitch: float, ragged: bool) -> str:
     """What stands between two lines of a column with these sides."""
     left, right = sides
-    full = last.right + line.first + last.size / 4 > right  # no room for the next word
+    full = not ragged and _is_full(last, line, right)
     ended = bool(_END.search(last.text))
     if _is_apart(last, line, full and not ended, pitch):
         return "\n\n"
+    if _LABEL.match(last.text) and _LABEL.match(line.text) and not line.text[0].islower():
+        return "\n"
     if last.cells > 1 or line.cells > 1 or (_ITEM.match(line.text) and (ended or not full)):
         return "\n"
     long = last.right - left > _LONG * (right - left)
     return " " if full or (long and not ended and line.text[0].islower()) else "\n"
+
+
+def _is_full(last: Line, line: Line, right: float) -> bool:
+    """Whether a line has no room for the first word of the next one."""
+    return last.right + line.first + last.size / 4 > right
+
+
+def _is_ragged(lines: Sequence[Line]) -> bool:
+    """Whether few lines fill their narrow column, as in an address: none is wrapped.
+
+    The cells of tables are wrapped more often than not.
+    """
+    if not 2 < len(lines) <= _FEW or lines[0].joint is not None:
+        return False
+    right = max(line.right for line in lines)
+    width = right - min(line.left for line in lines)
+    full = sum(_is_full(line, after, right) for line, after in pairwise(lines))
+    return width < _NARROW * lines[0].size and 2 * full < len(lines)
 
 
 def _is_apart(last: Line, line: Line, goes_on: bool, pitch: float) -> bool:
@@ -161,7 +189,7 @@ def _is_apart(last: Line, line: Line, goes_on: bool, pitch: float) -> bool:
 
 def _goes_on(last: Line, line: Line) -> bool:
     """Whether a sentence goes on from the end of a page or column to the next one."""
-    if last.cells > 1 or line.cells > 1 or _END.search(last.text):
+    if last.cells > 1 or line.cells > 1 or last.joint is not None or _END.search(last.text):
         return False
     if last.bold != line.bold or not _same_size(last, line):
         return False
@@ -253,6 +281,7 @@ def _is_heading(paragraph: Sequence[Line | None], size: float, bold: bool) -> bo
     text = " ".join(line.text for line in lines)
     return (
         0 < len(lines) <= 3
+        and all(line.joint is None for line in lines)
         and 3 < len(text) <= 200
         and any(map(str.isalpha, text))
         and text[0].isalnum()

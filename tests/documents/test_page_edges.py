@@ -1,0 +1,41 @@
+"""Running headers and footnotes of PDF files, beside tables and blocks."""
+
+from pathlib import Path
+
+import pytest
+
+from pdf_pages import at, lines, text_of
+
+pytest.importorskip("pypdfium2")
+
+
+def test_the_same_text_twice_on_a_page_is_no_running_header(tmp_path: Path) -> None:
+    twice = lines(50, 100, "A few times", "in a day") + lines(300, 100, "A few times", "in a week")
+    body = lines(50, 200, "The mill is old.", "It is red.", "Otto Berg built it.")
+    text = text_of(tmp_path, twice + body, at(50, 100, "The end."))
+    assert text.count("A few times") == 2
+
+
+def test_decimals_do_not_count_pages(tmp_path: Path) -> None:
+    pages = [
+        lines(50, 100, f"Level {page}.5 metres", *(f"Pump {page} {each}" for each in "abcdefgh"))
+        for page in (3, 4, 5)
+    ]
+    text = text_of(tmp_path, *pages)
+    assert [f"Level {page}.5 metres" in text for page in (3, 4, 5)] == [True] * 3
+
+
+def test_small_cells_that_begin_with_a_number_are_no_footnotes(tmp_path: Path) -> None:
+    body = lines(50, 100, "The stations of the valley are old and most of them are shut.")
+    rows = (("Number", "Opened"), ("17", "1934"), ("18", "1911"))
+    table = "".join(
+        at(left, 200 + 12 * down, cell, size=7)
+        for down, row in enumerate(rows)
+        for left, cell in zip((50, 200), row, strict=True)
+    )
+    text = text_of(tmp_path, body + table + at(50, 300, "They were built of red bricks by Ida."))
+    assert text.split("\n\n")[1:] == [
+        "Number: 17\nOpened: 1934",
+        "Number: 18\nOpened: 1911",
+        "They were built of red bricks by Ida.",
+    ]
