@@ -124,7 +124,7 @@ def test_a_student_follows_its_teacher_where_the_answers_say_otherwise(
 
 def test_of_a_file_that_is_not_taught_the_answers_are_learnt(teacher: Path) -> None:
     part = build_features(dataset())
-    config = replace(CONFIG, taught=(False, True))
+    config = replace(CONFIG, taught=(0, 1))
     said = teacher_probabilities([teacher], [part, part], config, 0)
     number = len(part.questions)
     assert len(said) == 2 * number
@@ -132,6 +132,17 @@ def test_of_a_file_that_is_not_taught_the_answers_are_learnt(teacher: Path) -> N
     examples = replace(student_examples(), teacher_probabilities=said)
     rows = np.arange(2 * number)
     assert examples.taught(rows).tolist() == [bool(length) for length in said.lengths]
+
+
+def test_a_file_is_read_by_as_many_of_the_first_teachers_as_it_says(teacher: Path) -> None:
+    part = build_features(dataset())
+    number = len(part.questions)
+    both = [BUNDLED, teacher]
+    said = teacher_probabilities(both, [part, part], replace(CONFIG, taught=(2, 1)), 0)
+    for rows, teachers in ((range(number), both), (range(number, 2 * number), both[:1])):
+        expected = teacher_probabilities(teachers, [part], CONFIG, 0)
+        for row, question in zip(rows, range(number), strict=True):
+            np.testing.assert_array_equal(said[row], expected[question])
 
 
 def test_a_question_of_which_no_teacher_says_anything_has_the_loss_of_its_answer() -> None:

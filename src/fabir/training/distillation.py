@@ -48,9 +48,8 @@ def teacher_probabilities(
     geometric mean.
 
     Every question that is not too long has them, with an answer or without, but for those of files
-    that are not `taught`. What a teacher says of
-    a training file is cached on disk, so another student or another mixture of teachers need not
-    wait for it.
+    that no teacher reads (`taught`). What a teacher says of a training file is cached on disk, so
+    another student or another mixture of teachers need not wait for it.
 
     Args:
         teachers: folders of readers
@@ -61,27 +60,29 @@ def teacher_probabilities(
         InputError: a teacher may say by such a place that there is no answer, the student not, or
             the reverse.
     """
-    taught = config.taught or (True,) * len(parts)
-
-    def read(folder: Path, part: Features, is_taught: bool) -> Ragged:
-        if is_taught:
-            return _cached(folder, part, config, places, cache)
-        return Ragged(np.zeros((0, 2), np.float16), np.zeros(len(part.questions) + 1, np.int64))
-
     said = [
-        [read(folder, *each) for each in zip(parts, taught, strict=True)] for folder in teachers
+        _average([_cached(folder, part, config, places, cache) for folder in teachers[:readers]])
+        if readers
+        else Ragged(np.zeros((0, 2), np.float16), np.zeros(len(part.questions) + 1, np.int64))
+        for part, readers in zip(parts, config.taught or [len(teachers)] * len(parts), strict=True)
     ]
-    lengths = np.concatenate([part.lengths for part in said[0]])
-    chances = np.zeros((lengths.sum(), 2), np.float32)
-    for each in said:
-        chances += np.concatenate([part.values for part in each]) / np.float32(len(teachers))
-    np.exp(chances, out=chances)
+    lengths = np.concatenate([part.lengths for part in said])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    begins = offsets[:-1][lengths > 0]
+    return Ragged(np.concatenate([part.values for part in said]), offsets)
+
+
+def _average(said: Sequence[Ragged]) -> Ragged:
+    """The normalised geometric mean of what teachers say of one file: probabilities, float16."""
+    chances = np.zeros(said[0].values.shape, np.float32)
+    for each in said:
+        chances += each.values / np.float32(len(said))
+    np.exp(chances, out=chances)
+    lengths = said[0].lengths
+    begins = said[0].offsets[:-1][lengths > 0]
     if len(begins):
         sums = np.add.reduceat(chances, begins, axis=0)
         chances /= np.repeat(sums, lengths[lengths > 0], axis=0)
-    return Ragged(chances.astype(np.float16), offsets)
+    return Ragged(chances.astype(np.float16), said[0].offsets)
 
 
 def _cached(

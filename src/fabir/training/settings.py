@@ -38,8 +38,8 @@ class TrainingConfig:
         label_smoothing: share of a target spread over the neighbours of the true word
         distillation_weight: share of a target that is the teachers' probabilities (knowledge
             distillation), if there are teachers. For a question without an answer it is 1
-        taught: of each training file whether the teachers read it; without them its answers are
-            learnt alone. Empty for all files
+        taught: of each training file how many of the teachers read it, from the first on. With 0
+            its answers are learnt alone. Empty for all teachers and files
         no_answer_weight: of the loss of a head that tells whether there is an answer
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
@@ -73,7 +73,7 @@ class TrainingConfig:
     average: float = 0.0
     label_smoothing: float = 0.1
     distillation_weight: float = 0.5
-    taught: tuple[bool, ...] = ()
+    taught: tuple[int, ...] = ()
     no_answer_weight: float = 1.0
     dropout_after: float = 0.0
     word_rows: int = 0
@@ -99,6 +99,8 @@ class TrainingConfig:
             raise ValueError("distillation_weight must be at least 0 and at most 1")
         if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
             raise ValueError("mix has a share above 0 for the first file and none below 0")
+        if min(self.taught, default=0) < 0:
+            raise ValueError(f"taught has no number below 0, got {self.taught}")
 
 
 @dataclass(frozen=True, kw_only=True)
