@@ -58,8 +58,16 @@ def test_other_sentences_stay(text: str) -> None:
 
 def test_marks_of_headings_and_items_are_blank() -> None:
     text = "# Fees\n\n- 85 crowns\n  * for - members\n---\n#1 is free"
-    assert blank_marks("a **bold** `word`, 2 * 3, x*") == "a   bold    word , 2 * 3, x "
+    assert (
+        blank_marks("a **bold** `word`, *one more*, 2 * 3")
+        == "a   bold    word ,  one more , 2 * 3"
+    )
     assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
+
+
+@pytest.mark.parametrize("text", ["*12 cancels\n*21 goes on", "*.tmp and *.log", "5* (2*3)"])
+def test_stars_that_mark_nothing_stay(text: str) -> None:
+    assert blank_marks(text) == text
 
 
 @pytest.mark.parametrize("answer", ["the Marl tower", "?", "- When", "", "tower built", "MARL!"])

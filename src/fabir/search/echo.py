@@ -12,7 +12,7 @@ from fabir.text.sentences import sentences
 _SHARE = 0.6  # of a question's content words from which a sentence repeats it
 _MARKED = re.compile(
     r"^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
-    r"|\*{1,3}(?=\S)|(?<=\S)\*{1,3}|`{1,3}",  # of words
+    r"|(?P<mark>\*{1,3})(?=[^\s*])(?P<inner>[^*]{1,200})(?<=\S)(?P=mark)|`{1,3}",  # of words
     re.MULTILINE,
 )
 _ASKS = re.compile(
@@ -34,7 +34,14 @@ _CHOICE = frozenset(["or", "between", "which"])
 
 def blank_marks(text: str) -> str:
     """Replace the marks of headings, items and emphasis by spaces. The length stays the same."""
-    return _MARKED.sub(lambda match: " " * len(match[0]), text)
+    return _MARKED.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    if not match["mark"]:
+        return " " * len(match[0])
+    around = " " * len(match["mark"])
+    return around + match["inner"] + around
 
 
 def blank_echoes(text: str, question: str, language: Language) -> str:

@@ -1,0 +1,33 @@
+"""Averages the weights of readers that went on from one reader, each trained in its own way.
+
+    python dev/average_weights.py MODEL MODEL ... --output FOLDER
+
+Such an average answers better than each of them (Wortsman et al. 2022, "Model soups"). The words and
+the settings are those of the first model.
+"""
+
+import argparse
+
+import torch
+
+from fabir.runtime.locate import find_model
+from fabir.runtime.torch_model import TorchModel
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--output", required=True)
+    options = parser.parse_args()
+    first, *others = [TorchModel.load(find_model(name)) for name in options.models]
+    if any(each.settings.network != first.settings.network for each in others):
+        parser.error("the models have different networks")
+    with torch.no_grad():
+        for name, weight in first.network.named_parameters():
+            same = [dict(each.network.named_parameters())[name] for each in others]
+            weight.copy_(torch.stack([weight, *same]).mean(dim=0))
+    first.save(options.output)
+
+
+if __name__ == "__main__":
+    main()
