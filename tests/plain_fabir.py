@@ -44,24 +44,36 @@ class Plain:
         return x
 
     def spell(self, characters: Tensor) -> Tensor:
-        width = self.config.character_width
+        width, count = self.config.character_width, len(characters)
+        if getattr(self.config, "character_windows", "overhanging") == "valid":  # eq. 5.5
+            count = max(1, count - width + 1)
         table = self.weights["embedding.characters.table.weight"]
         word = F.pad(table[characters], (0, 0, 0, width - 1))
-        windows = [word[i : i + width].flatten() for i in range(len(characters))]
+        windows = [word[i : i + width].flatten() for i in range(count)]
         return self.linear("embedding.characters.linears.0", torch.stack(windows)).amax(0).tanh()
 
-    def positions(self, length: int, dim: int) -> Tensor:
-        return trigonometric_positions(length, dim).double()
+    def positions(self, length: int, dim: int, name: str = "") -> Tensor:
+        learned = self.weights.get(f"{name}.learned.rows")
+        if learned is not None:
+            return torch.stack([learned[min(i, len(learned) - 1)] for i in range(length)])
+        given = {
+            "first": getattr(self.config, "first_position", 500),
+            "lowest": getattr(self.config, "lowest_frequency", 1e-4),
+            "highest": getattr(self.config, "highest_frequency", 1.0),
+        }
+        return trigonometric_positions(length, dim, **given).double()
 
     def maps(self, name: str, heads: int, queries: Tensor, keys: Tensor, over: int) -> Tensor:
-        """Eq. 5.14: [heads, queries, keys], softmax over dimension `over`."""
+        """Eqs. 5.14 and 11: [heads, queries, keys], softmax over dimension `over`."""
         u = self.linear(f"{name}.query", queries).unflatten(1, (heads, -1))
         k = self.linear(f"{name}.key", keys).unflatten(1, (heads, -1))
         logits = torch.einsum("ihd,jhd->hij", u, k)
         if self.config.attention_width:
-            kernel = self.weights[f"{name}.kernel"][:, :, None]
-            logits = F.conv2d(logits, kernel, padding=(0, kernel.shape[3] // 2))
-        return (logits / u.shape[2] ** 0.5).softmax(dim=over)
+            kernel = self.weights[f"{name}.kernel"].unflatten(1, (-1, heads)).transpose(1, 2)
+            logits = F.conv2d(logits, kernel, padding=[size // 2 for size in kernel.shape[2:]])
+        if getattr(self.config, "attention_scaled", True):
+            logits = logits / u.shape[2] ** 0.5
+        return logits.softmax(dim=over)
 
     def project(self, name: str, maps: Tensor, x: Tensor) -> Tensor:
         values = self.linear(f"{name}.value", x).unflatten(1, (len(maps), -1))
@@ -73,9 +85,12 @@ class Plain:
     def convolutions(self, name: str, passage: Tensor) -> Tensor:
         """The selector: [outputs, passage]."""
         x = passage.T[None]
-        for part in ("inner", "outer"):
+        parts = getattr(self.config, "selector_convolutions", 2)
+        inner = ["inner"] * (parts > 1) + [f"between.{i}" for i in range(parts - 2)]
+        for part in [*inner, "outer"]:
             weight, bias = (self.weights[f"{name}.{part}.{kind}"] for kind in ("weight", "bias"))
-            x = F.conv1d(x if part == "inner" else x.relu(), weight, bias, padding="same")
+            x = F.conv1d(x, weight, bias, padding="same")
+            x = x if part == "outer" else x.relu()
         return x[0]
 
 
@@ -109,11 +124,18 @@ class PlainFabir(Plain):
 
     def cross(self, name: str, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
         """A layer after its self-attention."""
-        first = self.feed(f"{name}.first", first)
         over = 1 if self.config.cross_attention == "column-wise" else 2
-        maps = self.maps(f"{name}.cross_attention", self.config.heads, second, first, over)
-        crossed = self.project(f"{name}.cross_attention", maps, first)
-        second = self.norm(f"{name}.after_cross.norm", second + crossed)
+
+        def attend(part: str, queries: Tensor, keys: Tensor) -> Tensor:
+            maps = self.maps(f"{name}.{part}", self.config.heads, queries, keys, over)
+            return queries + self.project(f"{name}.{part}", maps, keys)
+
+        if self.config.layer_type == "bidirectional":  # att_cross(Q, P), III-D.2
+            crossed = attend("first_cross_attention", first, second)
+            first = self.norm(f"{name}.after_first_cross.norm", crossed)
+        first = self.feed(f"{name}.first", first)
+        crossed = attend("cross_attention", second, first)
+        second = self.norm(f"{name}.after_cross.norm", crossed)
         return first, self.feed(f"{name}.second", second)
 
     def layer(self, name: str, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
@@ -125,16 +147,20 @@ class PlainFabir(Plain):
         return self.cross(name, attend(first, "first"), attend(second, "second"))
 
     def reduce(self, question: Tensor, passage: Tensor) -> tuple[Tensor, Tensor]:
-        dim = self.config.model_dim
-        narrow = [self.positions(len(x), dim) for x in (question, passage)]
-        if self.config.reduction == "matrix":
-            question = self.linear("reduction.reduction", question) + narrow[0]
-            passage = self.linear("reduction.reduction", passage) + narrow[1]
+        dim, kind = self.config.model_dim, self.config.reduction
+        own = "narrow" if kind == "layer" else "positions"
+        narrow = [self.positions(len(x), dim, f"reduction.{own}") for x in (question, passage)]
+        if kind != "layer":
+            reduce = self.linear if kind == "matrix" else self.feed_forward
+            question = reduce("reduction.reduction", question) + narrow[0]
+            passage = reduce("reduction.reduction", passage) + narrow[1]
+            if kind == "feed-forward":
+                return question, passage
             return self.layer("reduction.layer", question, passage)
         words, moved = [], []
         for x, e, which in ((question, narrow[0], "first"), (passage, narrow[1], "second")):
             name = "reduction.self_attention"
-            placed = x + self.positions(len(x), x.shape[1])
+            placed = x + self.positions(len(x), x.shape[1], "reduction.wide")
             maps = self.maps(f"{name}.weights", self.config.heads, placed, placed, 2)
             attended = x + self.project(f"{name}.words", maps, x)
             words.append(self.norm(f"reduction.{which}.after_attention.norm", attended))

@@ -91,6 +91,19 @@ def test_a_question_as_long_as_there_are_heads_is_not_taken_for_heads() -> None:
         assert each.columns == tokenise(question).words
 
 
+def test_a_bidirectional_layer_has_maps_of_both_directions() -> None:
+    model = small_reader("fabir", FabirConfig(layer_type="bidirectional", layers=1))
+    asked, words = tokenise(QUESTION).words, tokenise(RAIN).words
+    found = {"first_cross_attention": (words, asked), "cross_attention": (asked, words)}
+    for part, (rows, columns) in found.items():
+        name = f"layers.0.{part}"
+        maps = [m for m in explain(model, QUESTION, RAIN).maps if m.module == name]
+        assert [each.head for each in maps] == [1, 2, 3, 4]
+        for each in maps:
+            texts = ([word for word in side if word] for side in (each.rows, each.columns))
+            assert tuple(texts) == (rows, columns)
+
+
 def test_the_weights_are_those_that_the_network_used() -> None:
     model = small_reader()
     maps = [

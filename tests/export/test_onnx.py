@@ -98,8 +98,47 @@ def test_answers_are_those_of_the_model_it_came_from(
     [
         ("bidaf", BidafConfig(modelling_layers=1)),
         ("a3", A3Config(modelling_layers=0, highway_layers=0)),
+        (
+            "a3",
+            A3Config(
+                attention="stacked",
+                skip=True,
+                key_dim=3,
+                value_dim=5,
+                character_windows="valid",
+                word_activation="sigmoid",
+                highway="characters",
+                highway_layers=1,
+                modelling_layers=0,
+            ),
+        ),
+        ("a3", A3Config(attention="cross", values="inputs", modelling_layers=0, characters=False)),
         ("qanet", QanetConfig(convolutions=1, model_convolutions=1)),
+        ("qanet", QanetConfig(encoder="recurrent", recurrent_layers=2, scale_embedding=False)),
         ("fabir", FabirConfig(layers=1)),
+        (
+            "fabir",
+            FabirConfig(
+                layers=1,
+                character_windows="valid",
+                attention_height=3,
+                attention_scaled=False,
+                attention_bias=False,
+                layer_type="bidirectional",
+                learned_positions=20,
+                selector_convolutions=3,
+            ),
+        ),
+        (
+            "fabir",
+            FabirConfig(
+                layers=1,
+                reduction="feed-forward",
+                attention_height=3,
+                cross_attention="row-wise",
+                selector_convolutions=1,
+            ),
+        ),
     ],
 )
 def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_path: Path) -> None:

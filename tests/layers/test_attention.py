@@ -1,6 +1,7 @@
 """Attention against the paper's equation written out: a convolution over the logits, in float64."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 import torch
@@ -23,17 +24,15 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def attention(width: int, *, heads: int = HEADS) -> AttentionWeights:
-    layer = AttentionWeights(DIM, heads, width=width)
+def attention(width: int, *, heads: int = HEADS, **options: Any) -> AttentionWeights:
+    layer = AttentionWeights(DIM, heads, width=width, **options)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
 
 
-def cross_attention(
-    width: int, over: str, *, capped: bool = False, heads: int = HEADS
-) -> CrossAttention:
-    layer = CrossAttention(DIM, heads, width=width, over=over, capped=capped)
+def cross_attention(width: int, over: str, *, heads: int = HEADS, **options: Any) -> CrossAttention:
+    layer = CrossAttention(DIM, heads, width=width, over=over, **options)
     if width:
         torch.nn.init.normal_(layer.kernel)
     return layer.double()
@@ -58,19 +57,23 @@ def by_the_paper(
     query_mask: Tensor,
     key_mask: Tensor,
     over: str = "keys",
+    scaled: bool = True,
 ) -> Tensor:
-    """Eq. 12 as printed, and the masks: [batch, heads, queries, keys]."""
+    """Eq. 12 as printed, and the masks: [batch, heads, queries, keys]. What eq. 12 has not: the
+    logits divided by the root of a head's features, if `scaled`."""
     heads, dim_head = layer.heads, DIM // layer.heads
-    u = layer.query(queries).unflatten(2, (heads, dim_head)).transpose(1, 2)
+    u = layer.query(queries)
+    if layer.height > 1:
+        u = u * query_mask
+    u = u.unflatten(2, (heads, dim_head)).transpose(1, 2)
     k = layer.key(keys).unflatten(2, (heads, dim_head)).transpose(1, 2)
     logits = u @ k.transpose(2, 3) * key_mask.transpose(1, 2)[:, None]
     if layer.width:
-        kernel = layer.kernel[:, :, None]  # heads out, heads in, 1 query, width keys
-        groups = 1
-        if len(kernel) == 1:  # each head alone
-            kernel, groups = kernel.transpose(0, 1), heads
-        logits = F.conv2d(logits, kernel, padding=(0, layer.width // 2), groups=groups)
-    logits = logits / dim_head**0.5
+        # heads out, heads in, height queries, width keys
+        kernel = layer.kernel.unflatten(1, (layer.height, heads)).transpose(1, 2)
+        logits = F.conv2d(logits, kernel, padding=(layer.height // 2, layer.width // 2))
+    if scaled:
+        logits = logits / dim_head**0.5
     if over == "queries":
         return logits.masked_fill(query_mask[:, None] == 0, -torch.inf).softmax(dim=2)
     return logits.masked_fill(key_mask.transpose(1, 2)[:, None] == 0, -torch.inf).softmax(dim=3)
@@ -96,7 +99,7 @@ def test_equals_a_convolution_over_the_logits(
 ) -> None:
     layer = attention(width, heads=heads)
     x, mask = text(QUERIES), mask_of(QUERIES, *padding)
-    maps = torch.stack(layer(x, x, mask), dim=1)
+    maps = torch.stack(layer(x, mask), dim=1)
     expected = by_the_paper(layer, x, x, mask, mask)
     torch.testing.assert_close(maps, expected)
     inputs = [x, *layer.parameters()]
@@ -122,6 +125,60 @@ def test_cross_attention_equals_the_paper_step_by_step(
         assert over == "keys" or (real.sum(3) > 1).any()
         maps = real / (1 + real.sum(3, keepdim=True))
     expected = gathered(layer, maps, keys, key_mask)
+    torch.testing.assert_close(result, expected)
+    inputs = [queries, keys, *layer.parameters()]
+    for ours, theirs in zip(gradients(result, inputs), gradients(expected, inputs), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+# Eq. 12 to the letter, and kernels of several rows (eq. 11).
+OPTIONS = [
+    {"scaled": False},
+    {"bias": False},
+    {"scaled": False, "bias": False},
+    {"height": 3},
+    {"height": 5, "scaled": False, "bias": False},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("heads", [HEADS, 1])
+@pytest.mark.parametrize("width", [1, 5])
+def test_equals_eq_11_and_eq_12(options: dict[str, Any], heads: int, width: int) -> None:
+    layer = attention(width, heads=heads, **options)
+    assert (layer.query.bias is None, layer.key.bias is None) == (
+        not options.get("bias", True),
+    ) * 2
+    x, mask = text(QUERIES), mask_of(QUERIES, 0, 2, 5)
+    scaled = options.get("scaled", True)
+    maps = torch.stack(layer(x, mask), dim=1)
+    expected = by_the_paper(layer, x, x, mask, mask, scaled=scaled)
+    real = mask[:, None] > 0  # what a query that is padding attends to is arbitrary
+    inputs = [x, *layer.parameters()]
+    torch.testing.assert_close(maps * real, expected * real)
+    found = gradients(maps * real, inputs), gradients(expected * real, inputs)
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("heads", [HEADS, 1])
+@pytest.mark.parametrize("over", ["keys", "queries"])
+@pytest.mark.parametrize("capped", [False, True])
+def test_cross_attention_equals_eq_11_and_eq_12(
+    options: dict[str, Any], heads: int, over: str, capped: bool
+) -> None:
+    layer = cross_attention(5, over, capped=capped, heads=heads, **options)
+    assert (layer.output.bias is None) == (not options.get("bias", True))
+    queries, query_mask = text(QUERIES), mask_of(QUERIES, 0, 2, 5)
+    keys, key_mask = text(KEYS), mask_of(KEYS, 5, 2, 0)
+    result = layer(queries, keys, query_mask, key_mask) * query_mask
+    scaled = options.get("scaled", True)
+    maps = by_the_paper(layer, queries, keys, query_mask, key_mask, over, scaled)
+    if capped:
+        maps = maps * key_mask.transpose(1, 2)[:, None]
+        maps = maps / (1 + maps.sum(3, keepdim=True))
+    expected = gathered(layer, maps, keys, key_mask) * query_mask
     torch.testing.assert_close(result, expected)
     inputs = [queries, keys, *layer.parameters()]
     for ours, theirs in zip(gradients(result, inputs), gradients(expected, inputs), strict=True):
@@ -192,23 +249,23 @@ def padded(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return longer, torch.cat([mask, torch.zeros_like(mask)], dim=1)
 
 
-@pytest.mark.parametrize("width", [0, 5])
-def test_padding_changes_nothing(width: int) -> None:
-    layer, projection = attention(width), Projection(DIM, HEADS).double()
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (5, 1), (5, 3)])
+def test_padding_changes_nothing(width: int, height: int) -> None:
+    layer, projection = attention(width, height=height), Projection(DIM, HEADS).double()
     x, mask = text(QUERIES), mask_of(QUERIES)
-    alone = layer(x, x, mask)
+    alone = layer(x, mask)
     longer, longer_mask = padded(x, mask)
-    maps = layer(longer, longer, longer_mask)
+    maps = layer(longer, longer_mask)
     assert all((weights[:, :, QUERIES:] == 0).all() for weights in maps)
     for with_padding, without in zip(maps, alone, strict=True):
         torch.testing.assert_close(with_padding[:, :QUERIES, :QUERIES], without)
     torch.testing.assert_close(projection(maps, longer)[:, :QUERIES], projection(alone, x))
 
 
-@pytest.mark.parametrize("width", [0, 5])
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (5, 1), (5, 3)])
 @pytest.mark.parametrize("over", ["keys", "queries"])
-def test_padding_changes_no_cross_attention(width: int, over: str) -> None:
-    layer = cross_attention(width, over, capped=True)
+def test_padding_changes_no_cross_attention(width: int, height: int, over: str) -> None:
+    layer = cross_attention(width, over, height=height, capped=True)
     queries, keys = (text(QUERIES), mask_of(QUERIES)), (text(KEYS), mask_of(KEYS))
     alone = layer(queries[0], keys[0], queries[1], keys[1])
     queries, keys = padded(*queries), padded(*keys)
@@ -217,7 +274,7 @@ def test_padding_changes_no_cross_attention(width: int, over: str) -> None:
 
 
 def test_weights_sum_to_one_over_keys() -> None:
-    for weights in attention(5)(text(QUERIES), text(KEYS), mask_of(KEYS, 2, 1, 0)):
+    for weights in attention(5)(text(KEYS), mask_of(KEYS, 2, 1, 0)):
         torch.testing.assert_close(weights.sum(2), torch.ones_like(weights.sum(2)))
 
 
@@ -245,14 +302,18 @@ def test_refuses_what_makes_no_attention() -> None:
         AttentionWeights(12, 4, width=4)
     with pytest.raises(ValueError, match="odd width, got 4"):
         CrossAttention(12, 4, width=4)
+    with pytest.raises(ValueError, match="odd height, got 2"):
+        AttentionWeights(12, 4, height=2)
+    with pytest.raises(ValueError, match="height of 3 needs a width"):
+        CrossAttention(12, 4, width=0, height=3)
     with pytest.raises(ValueError, match="'rows'"):
         CrossAttention(12, 4, over="rows")
 
 
-@pytest.mark.parametrize("width", [0, 5])
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (5, 1), (5, 3)])
 @pytest.mark.parametrize("over", ["keys", "queries"])
-def test_alike_words_meet_at_the_start(width: int, over: str) -> None:
-    layer = cross_attention(width, over)
+def test_alike_words_meet_at_the_start(width: int, height: int, over: str) -> None:
+    layer = cross_attention(width, over, height=height)
     for name, parameter in layer.named_parameters():
         if name.endswith("bias"):  # as in a reader at the start
             nn.init.zeros_(parameter)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from fabir.layers.embedding import (
     CharacterConvolution,
+    CharacterWindows,
     Embedding,
     Highway,
     VocabularySizes,
@@ -65,7 +66,8 @@ def test_fixed_rows_are_neither_trained_nor_stored_until_unfrozen() -> None:
 
 
 def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:
-    """One word: every window that begins at a character or the margin, zeros beyond the end."""
+    """One word with the margin before it, and after it zeros as windows overhang it, or the margin
+    again; a shorter word than a filter is filled up."""
     dim = layer.table.embedding_dim
     found = []
     for linear, width in zip(layer.linears, layer.widths, strict=True):
@@ -75,7 +77,9 @@ def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:
         weight = linear.weight.view(filters, width, dim).transpose(1, 2)
         convolution.load_state_dict({"weight": weight, "bias": linear.bias})
         blank = torch.zeros(1, dim).double()
-        parts = [blank] * layer.margin + [layer.table.weight[characters]] + [blank] * (width - 1)
+        before, after = layer.margin, layer.margin if layer.valid else width - 1
+        lacking = max(0, width - before - len(characters) - after)
+        parts = [blank] * before + [layer.table.weight[characters]] + [blank] * (after + lacking)
         found.append(convolution(torch.cat(parts).T).amax(dim=1))
     return torch.cat(found)
 
@@ -85,13 +89,20 @@ def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:
     st.integers(0, 6),
     st.sampled_from([[1], [2], [5], [2, 3, 4]]),
     st.sampled_from([0, 1]),
+    st.sampled_from(["overhanging", "valid"]),
 )
 def test_characters_equal_conv1d_and_a_maximum(
-    words: list[list[int]], padding: int, widths: list[int], margin: int
+    words: list[list[int]],
+    padding: int,
+    widths: list[int],
+    margin: int,
+    windows: CharacterWindows,
 ) -> None:
     torch.manual_seed(0)
     filters = [6] * len(widths)
-    layer = CharacterConvolution(9, 4, filters, widths, margin=margin, dropout=0.25)
+    layer = CharacterConvolution(
+        9, 4, filters, widths, margin=margin, windows=windows, dropout=0.25
+    )
     layer = layer.double().eval()
     longest = max(map(len, words)) + padding
     result = layer(torch.tensor([word + [0] * (longest - len(word)) for word in words]))
@@ -130,6 +141,26 @@ def test_word_and_characters_are_mapped_and_joined() -> None:
     torch.testing.assert_close(alone(rows, spelt), alone.highway(alone.words(rows)))
 
 
+def test_an_activation_of_the_mapped_word_alone() -> None:
+    """A3 section 3.3: the sigmoid of the projected word vector."""
+    torch.manual_seed(0)
+    characters = CharacterConvolution(9, 4, [6], [2])
+    layer = Embedding(
+        SIZES, characters=characters, word_dim=5, word_activation="sigmoid", highway_layers=0
+    )
+    rows, spelt = torch.tensor([1, 2]), torch.tensor([[1, 0], [3, 4]])
+    word = 1 / (1 + torch.exp(-layer.projection(layer.words(rows))))
+    torch.testing.assert_close(layer(rows, spelt), torch.cat([word, characters(spelt)], dim=1))
+
+
+def test_a_highway_of_characters_alone() -> None:
+    """Anderson 2019: word = [word vector; highway(characters)], and no highway after that."""
+    torch.manual_seed(0)
+    layer = CharacterConvolution(9, 4, [6], [2], highway_layers=2).double()
+    expected = gated(layer.highway, by_conv1d(layer, [1, 2]).tanh())
+    torch.testing.assert_close(layer(torch.tensor([[1, 2, 0]]))[0], expected)
+
+
 def test_the_gradient_of_characters_spares_padding() -> None:
     torch.manual_seed(0)
     layer = CharacterConvolution(9, 4, [6], [3])
@@ -139,16 +170,20 @@ def test_the_gradient_of_characters_spares_padding() -> None:
     assert gradient.any(dim=1).tolist() == [False, True, True] + [False] * 6
 
 
+def gated(highway: Highway, x: Tensor) -> Tensor:
+    for linear in highway.layers:
+        assert isinstance(linear, nn.Linear)
+        open_gate, transform = linear.weight.chunk(2)
+        gate = (x @ open_gate.T + linear.bias[: x.shape[-1]]).sigmoid()
+        transformed = (x @ transform.T + linear.bias[x.shape[-1] :]).relu()
+        x = gate * x + (1 - gate) * transformed
+    return x
+
+
 def test_highway_gates_between_carrying_and_transforming() -> None:
     torch.manual_seed(0)
     layer, x = Highway(5, 2), torch.randn(7, 5)
-    expected = x
-    for linear in layer.layers:
-        assert isinstance(linear, nn.Linear)
-        gate = (expected @ linear.weight[:5].T + linear.bias[:5]).sigmoid()
-        transformed = (expected @ linear.weight[5:].T + linear.bias[5:]).relu()
-        expected = gate * expected + (1 - gate) * transformed
-    torch.testing.assert_close(layer(x), expected)
+    torch.testing.assert_close(layer(x), gated(layer, x))
 
 
 @pytest.mark.parametrize("layers", [0, 1, 3])

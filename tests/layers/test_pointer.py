@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from fabir.layers.pointer import PADDING_LOGIT, ConvolutionSelector, LinearSelector, mask_logits
 
@@ -23,9 +24,27 @@ def test_two_convolutions_with_a_relu_between() -> None:
     selector = ConvolutionSelector(6, 4, 2, 5, dropout=0.3).double().eval()
     passage = torch.randn(2, 9, 6, dtype=torch.float64)
     inner, outer = selector.inner, selector.outer
+    assert inner is not None
     hidden = F.conv1d(passage.transpose(1, 2), inner.weight, inner.bias, padding=2).relu()
     expected = F.conv1d(hidden, outer.weight, outer.bias, padding=2).transpose(1, 2)
     torch.testing.assert_close(selector(passage, torch.ones(2, 9, 1).double()), expected)
+
+
+@pytest.mark.parametrize("convolutions", [1, 3, 5])
+def test_any_number_of_convolutions(convolutions: int) -> None:
+    """Thesis eq. 5.20, `Conv(... Conv(P, H_1) ..., H_n)`, with the ReLU of the paper between."""
+    torch.manual_seed(0)
+    selector = ConvolutionSelector(6, 4, 2, 5, 0.3, convolutions).double().eval()
+    passage = torch.randn(2, 9, 6, dtype=torch.float64)
+    kernels = [each for each in selector.modules() if isinstance(each, nn.Conv1d)]
+    kernels.sort(key=lambda kernel: kernel is selector.outer)  # the last
+    assert len(kernels) == convolutions
+    assert [kernel.in_channels for kernel in kernels] == [6, 4, 4, 4, 4][:convolutions]
+    x = passage.transpose(1, 2)
+    for number, kernel in enumerate(kernels):
+        x = F.conv1d(x.relu() if number else x, kernel.weight, kernel.bias, padding=2)
+    found = selector(passage, torch.ones(2, 9, 1).double())
+    torch.testing.assert_close(found, x.transpose(1, 2))
 
 
 @pytest.mark.parametrize("width", [1, 9])

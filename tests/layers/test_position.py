@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fabir.layers.position import trigonometric_positions
+from fabir.layers.position import LearnedPositions, trigonometric_positions
 
 DIM = 100
 # Angles of float32 at position 500 are exact to about 3e-5.
@@ -52,3 +52,13 @@ def test_the_first_position_has_a_number() -> None:
 def test_refuses_an_odd_dimension() -> None:
     with pytest.raises(ValueError, match="even dimension, got 7"):
         trigonometric_positions(5, 7)
+
+
+def test_learned_positions_are_rows_of_a_matrix() -> None:
+    learned = LearnedPositions(4, 6)
+    rows = learned.rows.detach()
+    assert torch.equal(learned(3), rows[:3])
+    assert torch.equal(learned(7), rows[[0, 1, 2, 3, 3, 3, 3]])  # those beyond share the last
+    learned(3).sum().backward()
+    assert learned.rows.grad is not None
+    assert learned.rows.grad.sum(1).tolist() == [6, 6, 6, 0]

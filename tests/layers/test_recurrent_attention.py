@@ -66,6 +66,17 @@ def test_alike_words_meet_at_the_start(hidden: int) -> None:
     torch.testing.assert_close(logits, logits.T)
 
 
+def test_random_init_is_equation_3_without_a_bias() -> None:
+    layer = AttentiveGru(DIM, HIDDEN, gated=False)
+    layer.reset_random()
+    word, question = torch.randn(DIM), torch.randn(3, DIM)
+    together = question @ layer.words.weight.T + layer.passage.weight @ word  # no state yet
+    weights = (together.tanh() @ layer.v.weight[0]).softmax(0)
+    expected = layer.cell(torch.cat([word, weights @ question])[None])
+    found = layer(word[None, None], question[None], torch.ones(1, 3, 1, dtype=torch.bool))
+    torch.testing.assert_close(found[0], expected)
+
+
 def test_steps_are_in_the_weights_precision_under_autocast(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,5 +1,6 @@
 """A3's attention and pointer against loops over words, beside the readers' contract."""
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -17,20 +18,25 @@ from factories import Seen, padded_texts
 
 DIM, HEADS = 8, 2
 LENGTHS = [(5, 3), (1, 1)]  # of passage and question
+PLAIN = A3Config(heads=HEADS)
 
 
-def self_attended(layer: SelfAttention, words: Tensor) -> Tensor:
+def self_attended(layer: SelfAttention, words: Tensor, config: A3Config = PLAIN) -> Tensor:
     """Section 3.2.1, word by word and head by head: [words, dim]."""
-    size = DIM // HEADS
-    query, key, value = layer.inputs(words).relu().chunk(3, dim=1)
+    size = config.key_dim or DIM // config.heads
+    value_size = config.value_dim or size
+    mapped = layer.inputs(words).relu()
+    query, key, value = mapped.tensor_split([config.heads * size, 2 * config.heads * size], dim=1)
     rows = []
     for word in range(len(words)):
         heads = []
-        for head in range(HEADS):
+        for head in range(config.heads):
             part = slice(head * size, (head + 1) * size)
             logits = torch.stack([query[word, part] @ other[part] for other in key]) / size**0.5
-            heads.append(logits.softmax(0) @ value[:, part])
-        rows.append(layer.output(torch.cat(heads)).relu())
+            values = value[:, head * value_size : (head + 1) * value_size]
+            heads.append(logits.softmax(0) @ (words if config.values == "inputs" else values))
+        attended = layer.output(torch.cat(heads)).relu()
+        rows.append(words[word] + attended if config.skip else attended)
     return torch.stack(rows)
 
 
@@ -38,25 +44,43 @@ def near(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
-def test_self_attention() -> None:
-    layer = SelfAttention(DIM, HEADS, "glorot")
+@pytest.mark.parametrize(
+    "config",
+    [
+        PLAIN,
+        replace(PLAIN, skip=True),
+        A3Config(heads=3, key_dim=5),
+        A3Config(heads=3, key_dim=5, value_dim=2),
+        replace(PLAIN, value_dim=7),
+        replace(PLAIN, values="inputs"),
+        A3Config(heads=3, key_dim=5, values="inputs", skip=True),
+    ],
+)
+@pytest.mark.parametrize("start", ["glorot", "orthogonal"])
+def test_self_attention(config: A3Config, start: Literal["glorot", "orthogonal"]) -> None:
+    layer = SelfAttention(DIM, replace(config, attention_start=start), skip=config.skip)
     passage, _, mask, _ = padded_texts(LENGTHS, DIM)
     for row, (words, _) in enumerate(LENGTHS):
-        near(layer(passage, mask)[row, :words], self_attended(layer, passage[row, :words]))
+        text = passage[row, :words]
+        near(layer(passage, mask)[row, :words], self_attended(layer, text, config))
 
 
 def test_orthogonal_maps_keep_angles() -> None:
-    layer = SelfAttention(DIM, HEADS, "orthogonal")
+    layer = SelfAttention(DIM, replace(PLAIN, attention_start="orthogonal"), skip=False)
     for weight in (*layer.inputs.weight.chunk(3), layer.output.weight):
         near(weight @ weight.T, torch.eye(DIM))
 
 
-@pytest.mark.parametrize("kind", ["stacked", "merged"])
+@pytest.mark.parametrize("kind", ["stacked", "merged", "cross"])
 @pytest.mark.parametrize("sentinels", ["none", "separate"])
+@pytest.mark.parametrize("skip", [False, True])
 def test_coattention_with_self_attention(
-    kind: Literal["stacked", "merged"], sentinels: Literal["none", "separate"]
+    kind: Literal["stacked", "merged", "cross"],
+    sentinels: Literal["none", "separate"],
+    skip: bool,
 ) -> None:
-    config = A3Config(attention=kind, heads=HEADS, sentinels=sentinels)
+    """Figures 1 to 3, before the recurrent layer."""
+    config = A3Config(attention=kind, heads=HEADS, sentinels=sentinels, skip=skip)
     layer = RecurrentCoattention(DIM, config).eval()
     layer.layer = Seen()  # pyright: ignore[reportAttributeAccessIssue]
     passages, questions, *masks = padded_texts(LENGTHS, DIM)
@@ -64,8 +88,11 @@ def test_coattention_with_self_attention(
     inner = layer.coattention
     for row, (words, asked) in enumerate(LENGTHS):
         passage, question = passages[row, :words], questions[row, :asked]
-        own = self_attended(layer.passage, passage), self_attended(layer.question, question)
-        if kind == "stacked":
+        own = (
+            self_attended(layer.passage, passage, config),
+            self_attended(layer.question, question, config),
+        )
+        if kind != "merged":
             passage, question = own
         else:
             assert inner.projection is not None
@@ -78,7 +105,9 @@ def test_coattention_with_self_attention(
         for word in range(words):
             weights = torch.stack([passage[skipped + word] @ q for q in question]).softmax(0)
             first = sum(w * q for w, q in zip(weights, question, strict=True))
-            if kind == "stacked":
+            if kind == "cross":
+                expected = first
+            elif kind == "stacked":
                 back = [
                     torch.stack([p @ q for p in passage]).softmax(0) @ passage for q in question
                 ]
@@ -87,7 +116,7 @@ def test_coattention_with_self_attention(
             else:
                 crossed = torch.stack([own[0][word] @ q for q in own[1]]).softmax(0) @ own[1]
                 expected = torch.cat([first, crossed])  # pyright: ignore
-            near(found[row, word], expected)
+            near(found[row, word], expected)  # pyright: ignore
 
 
 def test_trilinear_self_attention() -> None:
@@ -98,7 +127,7 @@ def test_trilinear_self_attention() -> None:
     w = torch.cat([similarity.passage.weight[0], similarity.question.weight[0], similarity.both])
     for row, (words, asked) in enumerate(LENGTHS):
         passage, question = (
-            text + self_attended(layer.itself, text)
+            self_attended(layer.itself, text, replace(PLAIN, skip=True))
             for text in (passages[row, :words], questions[row, :asked])
         )
         table = torch.stack(

@@ -81,6 +81,30 @@ def test_modelling_layers_read_one_another(layers: int) -> None:
     torch.testing.assert_close(modelled, attended / 2**layers)
 
 
+def test_word_and_characters_are_embedded_apart() -> None:
+    """Anderson 2019: [word; highway(ReLU(max(windows)))]; A3 section 3.3: the word's sigmoid."""
+    sizes = VocabularySizes(word_dim=6, trained_words=9, fixed_words=0, characters=40)
+    config = BidafConfig(
+        hidden=DIM,
+        character_windows="valid",
+        word_dim=3,
+        word_activation="sigmoid",
+        highway="characters",
+        highway_layers=1,
+    )
+    layer = Bidaf(config, sizes).eval().embedding
+    assert layer.characters is not None
+    spelling = [5, 6, 7, 8, 9, 10]
+    found = layer(torch.tensor([1]), torch.tensor([[*spelling, 0, 0]]))[0]
+    word = (layer.projection.get_parameter("weight") @ layer.words.trained[0]).sigmoid()
+    read = layer.characters.table.weight[spelling]
+    windows = [layer.characters.linears[0](read[i : i + 5].flatten()) for i in range(2)]
+    spelt = torch.maximum(*windows).relu()
+    gate, transformed = layer.characters.highway.layers[0](spelt).chunk(2)
+    spelt = gate.sigmoid() * spelt + (1 - gate.sigmoid()) * transformed.relu()
+    torch.testing.assert_close(found, torch.cat([word, spelt]))
+
+
 SHIPPED_ROWS = ["bidaf", "a3-coatt", "a3-charemb-triselfatt-condoutput", "rnet-5-output"]
 
 
@@ -109,8 +133,11 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
     ("name", "weights"),
     [
         ("bidaf", {"attention.similarity.both"}),
+        ("bidaf-cs224n", {"attention.similarity.both"}),
         ("qanet", {"attention.similarity.both"}),
         ("a3-coatt", {"attention.coattention.projection.weight"}),
+        ("a3-coselfatt-stacked", set()),
+        ("a3-coselfatt-merged", {"attention.coattention.projection.weight"}),
         ("a3-charemb-triselfatt-condoutput", {"attention.flow.similarity.both", "output.v.weight"}),
         (
             "rnet-5-output",
@@ -124,14 +151,17 @@ def test_every_layer_reads_its_input_with_dropout(name: str) -> None:
     ],
 )
 def test_random_init_draws_what_matching_init_sets(name: str, weights: set[str]) -> None:
+    """All small, as drawn ones are."""
     matching, drawn = (
-        small_reader(*shipped(name, init=init)).network.state_dict()
-        for init in ("matching", "random")
+        small_reader(run.reader, run.network).network.state_dict()
+        for run in (load_config(name, ["--network.init", init]) for init in ("matching", "random"))
     )
     others = {part for part, value in matching.items() if not torch.equal(value, drawn[part])}
     assert {part for part in others if part.endswith(("weight", "both"))} == weights
     for part in weights:
         assert len(drawn[part].unique()) == drawn[part].numel()
+        largest = 4 if part.endswith("both") else 1  # standard deviations; else uniform
+        assert drawn[part].abs().max() < largest * drawn[part].shape[-1] ** -0.5
 
 
 def shipped(name: str, **changes: Any) -> tuple[str, Any]:
@@ -148,6 +178,12 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
         (BidafConfig, {"modelling_layers": -1}, "modelling_layers must be from 0 to 100, got -1"),
         (A3Config, {"sentinels": "common"}, "sentinels is of coattention: .* trilinear has none"),
         (A3Config, {"attention": "flow", "keep_passage": True}, "keep_passage is of coattention"),
+        (A3Config, {"attention": "flow", "skip": True}, "skip is of self-attention: .* flow has"),
+        (A3Config, {"attention": "coattention", "key_dim": 8}, "key_dim is of self-attention"),
+        (A3Config, {"value_dim": -1}, "value_dim must be from 1 to 8192, got -1"),
+        (A3Config, {"value_dim": 8, "values": "inputs"}, "value_dim is of projected values"),
+        (A3Config, {"heads": 3}, "heads must divide the 2 . hidden features of a word: 3 do not"),
+        (BidafConfig, {"characters": False, "highway": "characters"}, "needs characters: for no"),
         (RnetConfig, {"cell": "lstm"}, "made of GRU cells: cell 'lstm'"),
         (RnetConfig, {"attention": "flow", "self_attention": False}, "nothing is gated"),
     ],

@@ -16,6 +16,24 @@ from plain_fabir import PlainFabir
 
 RUNS = {name: load_config(name) for name in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
+# What the paper and the thesis write or try, and no row of their tables has.
+VARIANTS = {
+    "unscaled": FabirConfig(attention_scaled=False),
+    "no biases": FabirConfig(attention_bias=False, attention_scaled=False, heads=2),
+    "3 x 5": FabirConfig(attention_height=3),
+    "5 x 1, row-wise": FabirConfig(
+        attention_height=5, attention_width=1, cross_attention="row-wise"
+    ),
+    "bidirectional": FabirConfig(layer_type="bidirectional"),
+    "bidirectional after a matrix": FabirConfig(layer_type="bidirectional", reduction="matrix"),
+    "feed-forward": FabirConfig(reduction="feed-forward"),
+    "learned positions": FabirConfig(learned_positions=7),
+    "learned positions after a matrix": FabirConfig(learned_positions=40, reduction="matrix"),
+    "1 convolution": FabirConfig(selector_convolutions=1),
+    "4 convolutions": FabirConfig(selector_convolutions=4, selector_width=3),
+    "valid windows": FabirConfig(character_windows="valid"),
+}
+WRITTEN_OUT = NETWORKS | VARIANTS
 
 
 def parameters(sizes: VocabularySizes = PAPER, **changes: Any) -> int:
@@ -50,6 +68,20 @@ def test_size_is_within_a_percent_of_the_papers() -> None:
         ({"selector": "linear"}, 2 * 100 - (100 * 32 + 32 * 2) * 9 - 32 - 2),
         ({"selector_width": 1}, -(100 * 32 + 32 * 2) * 8),
         ({"selector_layers": "different"}, 100 * 32 * 9 + 32),
+        # a layer's maps of self-attention have four biases, of cross-attention three; the reduction
+        # layer's are twice as long, and it has two for positions
+        ({"attention_bias": False}, -(7 * 3 * 100 + 7 * 200 + 2 * 100)),
+        ({"attention_scaled": False}, 0),
+        ({"attention_height": 3}, 8 * 4 * 4 * 5 * 2),
+        # queries without a bias, keys, values, output, a kernel, a norm
+        (
+            {"layer_type": "bidirectional"},
+            3 * (4 * 100**2 + 3 * 100 + 80 + 200) + 4 * 200**2 + 3 * 200 + 80 + 400,
+        ),
+        ({"learned_positions": 512}, 512 * (100 + 200)),
+        ({"selector_convolutions": 3}, 32 * 32 * 9 + 32),
+        ({"selector_convolutions": 1}, 100 * 2 * 9 - (100 * 32 + 32 * 2) * 9 - 32),
+        ({"character_windows": "valid"}, 0),
     ],
 )
 def test_size_of_a_variation(changes: dict[str, Any], difference: int) -> None:
@@ -68,7 +100,7 @@ def test_size_grows_by_a_layer_and_shrinks_without_characters_and_reduction_laye
     assert parameters(reduction="matrix") < parameters() - 3 * (attention + feed_forward)
 
 
-@pytest.mark.parametrize("config", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize("config", WRITTEN_OUT.values(), ids=WRITTEN_OUT)
 def test_equals_the_network_written_out(config: FabirConfig) -> None:
     reader = small_reader("fabir", config)
     network = reader.network.double()
@@ -212,9 +244,17 @@ def test_a_reduction_matrix_takes_any_even_size() -> None:
         ({"layers": 2.0}, "layers must be a whole number, got 2.0"),
         ({"layers": True}, "layers must be a whole number, got True"),
         ({"characters": 1}, "characters must be true or false, got 1"),
-        ({"reduction": "mtx"}, "reduction must be one of 'layer', 'matrix', got 'mtx'"),
+        (
+            {"reduction": "mtx"},
+            "reduction must be one of 'layer', 'matrix', 'feed-forward', got 'mtx'",
+        ),
         ({"attention_width": 4}, "attention_width must be an odd number of at least 1, got 4"),
         ({"attention_width": -1}, "attention_width must be an odd number"),
+        ({"attention_height": 2}, "attention_height must be an odd number of at least 1, got 2"),
+        ({"attention_height": 3, "attention_width": 0}, "attention_height above 1 needs"),
+        ({"reduction": "feed-forward", "layers": 0}, "'feed-forward' needs layers of at least 1"),
+        ({"learned_positions": -1}, "learned_positions must be from 1 to 8192, got -1"),
+        ({"selector_convolutions": 0}, "selector_convolutions must be at least 1"),
         ({"selector_width": 2}, "selector_width must be an odd number of at least 1, got 2"),
         ({"selector": "linear", "selector_hidden": -3}, "selector_hidden must be .* got -3"),
         ({"selector_layers": "different", "layers": 1}, "layers of at least 2"),

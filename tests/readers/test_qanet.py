@@ -117,6 +117,41 @@ def test_words_are_not_drowned_by_their_places() -> None:
     assert torch.equal((asked @ read.T).argmax(1), question[0] - 1)
 
 
+@pytest.mark.parametrize("layers", [1, 3])
+def test_recurrent_encoders_equal_pytorchs_lstms(layers: int) -> None:
+    """RNN-n-128: bidirectional LSTMs in the place of each stack of blocks, and a linear map."""
+    sizes = VocabularySizes(word_dim=50, trained_words=2, fixed_words=60, characters=30)
+    config = QanetConfig(encoder="recurrent", recurrent_layers=layers)
+    network = Qanet(config, sizes).eval()
+    x, _, mask, _ = padded_texts([(9, 1), (4, 1)], 128)
+    for stack in network.encoder, network.model:
+        lstm = nn.LSTM(128, 128, layers, bidirectional=True, batch_first=True)
+        for number, layer in enumerate(stack.get_submodule("layers").children()):
+            for part, end in (("forwards", ""), ("backwards", "_reverse")):
+                for name, weights in layer.get_submodule(part).named_parameters():
+                    lstm.get_parameter(name.replace("_l0", f"_l{number}{end}")).data = weights.data
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, mask.sum((1, 2)), batch_first=True, enforce_sorted=False
+        )
+        read, _ = nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], True, total_length=x.shape[1])
+        narrow = stack.get_submodule("narrow")
+        assert isinstance(narrow, nn.Linear)
+        torch.testing.assert_close(stack(x, mask), read @ narrow.weight.T + narrow.bias)
+
+
+def test_embedded_words_are_scaled_unless_told_otherwise() -> None:
+    sizes = VocabularySizes(word_dim=50, trained_words=9, fixed_words=0, characters=30)
+    found = []
+    for scale in True, False:
+        torch.manual_seed(0)
+        network = Qanet(QanetConfig(scale_embedding=scale), sizes).eval()
+        words, characters = torch.arange(1, 9), torch.ones(8, 3).long()
+        found.append((network.embed(words, characters), network, words, characters))
+    (scaled, *_), (plain, network, *given) = found
+    torch.testing.assert_close(plain, network.narrow(network.embedding(*given)))
+    torch.testing.assert_close(scaled, plain * 128**0.5)
+
+
 class Doubling(nn.Module):
     """A sublayer with nothing to learn."""
 
@@ -128,6 +163,8 @@ class Doubling(nn.Module):
     ("changes", "message"),
     [
         ({"model_dim": 15, "heads": 3}, "model_dim must be even for positions, got 15"),
+        ({"encoder": "gru"}, "encoder must be one of 'blocks', 'recurrent', got 'gru'"),
+        ({"recurrent_layers": 0}, "recurrent_layers must be at least 1"),
         ({"layer_dropout": 1.0}, "layer_dropout must be at least 0 and below 1, got 1.0"),
     ],
 )

@@ -135,9 +135,11 @@ def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray
         apart = first == len(sides[1].words) != second or not _side(second, sides)
         yield from weights.swapaxes(0, 1) if apart and second > 1 else weights
     elif weights.ndim == 2:
-        rows, asked = weights.shape[0], len(sides[0].words)
-        apart = not _side(rows, sides) and rows % asked == 0 and rows > 1
-        yield from weights.reshape(-1, asked, weights.shape[1]) if apart else weights[None]
+        rows, columns = weights.shape
+        # The heads of cross-attention stand below each other, each with a row for every key.
+        keys = len(sides[columns == len(sides[0].words)].words)
+        apart = not _side(rows, sides) and rows % keys == 0 and rows > 1
+        yield from weights.reshape(-1, keys, columns) if apart else weights[None]
 
 
 def _side(length: int, sides: tuple[Side, Side]) -> list[str]:

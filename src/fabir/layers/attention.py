@@ -71,9 +71,15 @@ class _Logits(torch.autograd.Function):
 def _mix(key: Tensor, kernel: Tensor | None, scale: float) -> tuple[Tensor, ...]:
     """The keys times `scale`. A kernel mixes their heads and neighbours.
 
-    Shape: one [batch, keys, dim] for all heads, or with a kernel one for each head
+    Shape: one [batch, keys, dim] for all heads, or with a kernel one for each head, of
+        [batch, keys, height * dim]
     """
-    return (key * scale,) if kernel is None else _MixKeys.apply(key, kernel * scale)
+    if kernel is None:
+        return (key * scale,)
+    outputs, inputs, _ = kernel.shape
+    if inputs > outputs:  # a part for each row of the kernel
+        key = key.repeat(1, 1, inputs // outputs)
+    return _MixKeys.apply(key, kernel * scale)
 
 
 def _depthwise(x: Tensor, filters: Tensor) -> Tensor:
@@ -83,17 +89,21 @@ def _depthwise(x: Tensor, filters: Tensor) -> Tensor:
 
 
 class AttentionWeights(nn.Module):
-    """The maps of multi-head attention: logits, convolution along the keys, softmax (eq. 12a-d).
+    """The maps of multi-head self-attention: logits, a convolution over them, softmax (eq. 12a-d).
 
     The convolution mixes heads and is linear in the keys, so it is applied to the keys instead of
     the logits: `sum_t,h H[o,h,t] q_h . k_h[j+t]` is the product of the whole query with a key
     whose heads were mixed and shifted. This is exact. It is also cheap: a key is far smaller than a
-    row of logits, and plain matrix products remain.
+    row of logits, and plain matrix products remain. A kernel of several rows (eq. 11) has such a
+    key for each row; the product is with the queries around, side by side.
 
     Args:
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
         width: size of the convolution along the keys, odd; 0 for none
+        height: its size along the queries, odd
+        scaled: divide the logits by the root of a head's features, which eq. 12 does not
+        bias: add biases to queries and keys, which eq. 12 does not
         dropout: rate on the weights
     """
 
@@ -103,47 +113,54 @@ class AttentionWeights(nn.Module):
         heads: int,
         *,
         width: int = 5,
+        height: int = 1,
+        scaled: bool = True,
+        bias: bool = True,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_heads(dim, heads, width)
-        self.heads, self.width = heads, width
-        self.query = nn.Linear(dim, dim)
-        self.key = nn.Linear(dim, dim)
+        check_heads(dim, heads, width, height)
+        self.heads, self.width, self.height = heads, width, height
+        self.scale = (dim // heads) ** -0.5 if scaled else 1.0
+        self.query = nn.Linear(dim, dim, bias=bias)
+        self.key = nn.Linear(dim, dim, bias=bias)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = _kernel(heads, width)
+            self.kernel = _kernel(heads, height, width)
 
-    def forward(self, queries: Tensor, keys: Tensor, key_mask: Tensor) -> list[Tensor]:
+    def forward(self, x: Tensor, mask: Tensor) -> list[Tensor]:
         """One map for each head. Keys that are padding have weight zero, if the text has any word.
 
         Shape:
-            queries: [batch, queries, dim]
-            keys: [batch, keys, dim]
-            key_mask: [batch, keys, 1], True on real tokens
-            result: heads times [batch, queries, keys]
+            x: [batch, length, dim]
+            mask: [batch, length, 1], True on real tokens
+            result: heads times [batch, length, length], queries by keys
         """
-        dim_head = queries.shape[-1] // self.heads
-        query, key = self.query(queries), self.key(keys) * key_mask
-        mixed = _mix(key, self.kernel if self.width else None, dim_head**-0.5)
+        query, key = self.query(x), self.key(x) * mask
+        if self.height > 1:
+            query = neighbourhoods(query * mask, self.height)
+        mixed = _mix(key, self.kernel if self.width else None, self.scale)
         if len(mixed) == 1:
             pairs = zip(_parts(query, self.heads), _parts(mixed[0], self.heads), strict=True)
         else:
             pairs = zip([query] * self.heads, mixed, strict=True)
-        bias = mask_bias(key_mask, query.dtype)
+        bias = mask_bias(mask, query.dtype)
         maps = (_Logits.apply(bias, q, k).softmax(dim=2) for q, k in pairs)
         return [self.dropout(weights) for weights in maps]
 
 
 class Projection(nn.Module):
-    """Values and output of multi-head attention for one stream of vectors (FABIR eqs. 12d, 12e)."""
+    """Values and output of multi-head attention for one stream of vectors (FABIR eqs. 12d, 12e).
 
-    def __init__(self, dim: int, heads: int) -> None:
+    `bias` says whether both maps have one.
+    """
+
+    def __init__(self, dim: int, heads: int, *, bias: bool = True) -> None:
         super().__init__()
         check_heads(dim, heads)
         self.heads = heads
-        self.value = nn.Linear(dim, dim)
-        self.output = nn.Linear(dim, dim)
+        self.value = nn.Linear(dim, dim, bias=bias)
+        self.output = nn.Linear(dim, dim, bias=bias)
 
     def forward(self, weights: list[Tensor], x: Tensor) -> Tensor:
         """Sum the values of `x` under `weights`, which are zero at padding: see `AttentionWeights`.
@@ -155,7 +172,9 @@ class Projection(nn.Module):
         """
         if self.heads == 1:
             values = _through(self.value, self.output.weight.T, x)
-            return torch.matmul(weights[0], values) + self.output.bias.to(values.dtype)
+            attended = torch.matmul(weights[0], values)
+            bias = self.output.bias
+            return attended if bias is None else attended + bias.to(values.dtype)
         values = _parts(self.value(x), self.heads)
         attended = [torch.matmul(w, v) for w, v in zip(weights, values, strict=True)]
         return self.output(torch.cat(attended, dim=2))
@@ -171,10 +190,10 @@ class CrossAttention(nn.Module):
     Args:
         dim: features of queries and keys
         heads: number of heads, a divisor of `dim`
-        width: size of the convolution along the keys, odd; 0 for none
+        width, height, scaled, bias: as of `AttentionWeights`; `bias` is that of all four maps
         over: "keys" normalises each query's weights over the keys (row-wise), "queries" each
-            key's over the queries (column-wise, FABIR III-D.2). Only "keys" has a bias of queries,
-            since the softmax over "queries" would cancel it
+            key's over the queries (column-wise, FABIR III-D.2). Only "keys" has a bias of queries:
+            the softmax over "queries" cancels one, but for kernels of several rows at the ends
         capped: divide the weights of a query by one plus their sum. Over "queries" that sum may
             be as large as the number of keys; the gathered vector would then drown the query
         dropout: rate on the weights
@@ -186,22 +205,27 @@ class CrossAttention(nn.Module):
         heads: int,
         *,
         width: int = 5,
+        height: int = 1,
+        scaled: bool = True,
+        bias: bool = True,
         over: str = "keys",
         capped: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_heads(dim, heads, width)
+        check_heads(dim, heads, width, height)
         if over not in ("keys", "queries"):
             raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
-        self.heads, self.width, self.over, self.capped = heads, width, over, capped
-        self.query = nn.Linear(dim, dim, bias=over == "keys")
-        self.key = nn.Linear(dim, dim)
-        self.value = nn.Linear(dim, dim)
-        self.output = nn.Linear(dim, dim)
+        self.heads, self.width, self.height = heads, width, height
+        self.over, self.capped = over, capped
+        self.scale = (dim // heads) ** -0.5 if scaled else 1.0
+        self.query = nn.Linear(dim, dim, bias=bias and over == "keys")
+        self.key = nn.Linear(dim, dim, bias=bias)
+        self.value = nn.Linear(dim, dim, bias=bias)
+        self.output = nn.Linear(dim, dim, bias=bias)
         self.dropout = Dropout(dropout)
         if width:
-            self.kernel = _kernel(heads, width)
+            self.kernel = _kernel(heads, height, width)
 
     @torch.no_grad()
     def start_matching(self) -> None:
@@ -211,7 +235,8 @@ class CrossAttention(nn.Module):
         self.key.weight.copy_(self.query.weight)
         if self.width:
             self.kernel.zero_()
-            self.kernel[:, :, self.width // 2].fill_diagonal_(_SHARPNESS)
+            rows = self.kernel.unflatten(1, (self.height, self.heads))
+            rows[:, self.height // 2, :, self.width // 2].fill_diagonal_(_SHARPNESS)
 
     def forward(
         self, queries: Tensor, keys: Tensor, query_mask: Tensor, key_mask: Tensor
@@ -223,11 +248,15 @@ class CrossAttention(nn.Module):
         result: [batch, queries, dim], of the type that autocast gives to products
         """
         (folded, offset), values = self._folded(keys, key_mask), self._values(keys, key_mask)
+        if self.height > 1:
+            queries = neighbourhoods(self.query(queries) * query_mask, self.height)
         with torch.autocast(queries.device.type, enabled=False):
             queries = queries.to(folded.dtype)
             weights = self._weights(queries, folded, offset, query_mask, key_mask)
-            bias = self.output.bias.to(values.dtype)
-            return torch.baddbmm(bias, weights.transpose(1, 2).to(values.dtype), values)
+            weights = weights.transpose(1, 2).to(values.dtype)
+            if self.output.bias is None:
+                return torch.bmm(weights, values)
+            return torch.baddbmm(self.output.bias.to(values.dtype), weights, values)
 
     def _weights(
         self,
@@ -243,12 +272,14 @@ class CrossAttention(nn.Module):
         Shape: result [batch, heads * keys, queries]
         """
         dtype = torch.promote_types(folded.dtype, torch.float32)
-        if offset is None:
+        if self.over == "queries":
             bias = mask_bias(query_mask, queries.dtype)
             logits = _Logits.apply(bias, folded, queries)
             weights = _apart(logits.softmax(dim=2, dtype=dtype), self.heads)
         else:
-            bias = _apart(offset, self.heads) + mask_bias(key_mask, queries.dtype)
+            bias = mask_bias(key_mask, queries.dtype).expand(-1, self.heads, -1)
+            if offset is not None:
+                bias = bias + _apart(offset, self.heads)
             logits = _Logits.apply(bias.flatten(1)[:, None], queries, folded)
             weights = logits.unflatten(2, (self.heads, -1)).softmax(dim=3, dtype=dtype)
             weights = weights.permute(0, 2, 3, 1)
@@ -261,18 +292,24 @@ class CrossAttention(nn.Module):
     def _folded(self, keys: Tensor, mask: Tensor) -> tuple[Tensor, Tensor | None]:
         """Keys multiplied by the query weights, and their product with the bias of queries.
 
-        Shape: result [batch, heads * keys, dim], [batch, heads * keys] or None
+        With a kernel of several rows the keys are left as they are, for mapped queries: a bias of
+        these ends where a text ends.
+
+        Shape: result [batch, heads * keys, height * dim], [batch, heads * keys] or None
         """
-        kernel, scale = self.kernel if self.width else None, (keys.shape[2] // self.heads) ** -0.5
+        kernel = self.kernel if self.width else None
+        if self.height > 1:
+            mixed = torch.stack(_mix(self.key(keys) * mask, kernel, self.scale), dim=1)
+            return _together(mixed), None
         if self.heads == 1 and self.over == "queries":
             key = _through(self.key, self.query.weight, keys)
-            return _mix(key * mask, kernel, scale)[0], None
-        mixed = _mix(self.key(keys) * mask, kernel, scale)
+            return _mix(key * mask, kernel, self.scale)[0], None
+        mixed = _mix(self.key(keys) * mask, kernel, self.scale)
         whole = len(mixed) == self.heads > 1
         x = torch.stack(mixed, dim=1) if whole else mixed[0]
         times = torch.matmul if whole else self._of_heads
         folded = _together(times(x, self.query.weight))
-        if self.over == "queries":
+        if self.query.bias is None:
             return folded, None
         return folded, _together(times(x, self.query.bias[:, None]))[..., 0]
 
@@ -301,7 +338,8 @@ class CrossAttention(nn.Module):
 def _through(linear: nn.Linear, matrix: Tensor, x: Tensor) -> Tensor:
     """`linear(x) @ matrix` as one linear map of `x`. With one head nothing stands between the two
     maps, and their product is cheaper than a second map of all texts."""
-    return F.linear(x, matrix.T @ linear.weight, linear.bias @ matrix)
+    bias = None if linear.bias is None else linear.bias @ matrix
+    return F.linear(x, matrix.T @ linear.weight, bias)
 
 
 def _apart(x: Tensor, heads: int) -> Tensor:
@@ -319,14 +357,19 @@ def _parts(x: Tensor, heads: int) -> tuple[Tensor, ...]:
     return (x,) if heads == 1 else x.split(x.shape[2] // heads, dim=2)
 
 
-def _kernel(heads: int, width: int) -> nn.Parameter:
-    """Shape: [heads out, heads in, shift], normal with the variance of the sum it is part of."""
-    return nn.Parameter(torch.randn(heads, heads, width) * (heads * width) ** -0.5)
+def _kernel(heads: int, height: int, width: int) -> nn.Parameter:
+    """Shape: [heads out, height * heads in, shift], normal with the variance of the sum it is part
+    of."""
+    inputs = height * heads
+    return nn.Parameter(torch.randn(heads, inputs, width) * (inputs * width) ** -0.5)
 
 
-def check_heads(dim: int, heads: int, width: int = 0) -> None:
-    """Raise ValueError for a number of heads or a width that attention cannot have."""
+def check_heads(dim: int, heads: int, width: int = 0, height: int = 1) -> None:
+    """Raise ValueError for a number of heads or a kernel that attention cannot have."""
     if heads < 1 or dim % heads:
         raise ValueError(f"{heads} heads do not divide {dim} features")
-    if width and width % 2 == 0:
-        raise ValueError(f"the convolution in attention needs an odd width, got {width}")
+    for name, size in (("width", width or 1), ("height", height)):
+        if size % 2 == 0:
+            raise ValueError(f"the convolution in attention needs an odd {name}, got {size}")
+    if height > 1 and not width:
+        raise ValueError(f"a convolution in attention with a height of {height} needs a width")

@@ -15,6 +15,15 @@ from torch import Tensor, nn
 from fabir.layers.convolution import neighbourhoods
 from fabir.layers.dropout import Dropout
 
+Activation = Literal["tanh", "relu", "sigmoid", "none"]
+CharacterWindows = Literal["overhanging", "valid"]
+_ACTIVATIONS = {
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "sigmoid": nn.Sigmoid,
+    "none": nn.Identity,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularySizes:
@@ -80,7 +89,10 @@ class WordRows(nn.Module):
 class CharacterConvolution(nn.Module):
     """Character embedding, convolutions, maximum over time (Kim 2014; FABIR III-A, thesis eq. 5.6).
 
-    Only windows whose first character is real take part, as in the programs of FABIR and BiDAF.
+    The maximum is over a word's windows. "overhanging" ones begin at each of its characters, and
+    the last of them see zeros beyond its end, as in the programs of FABIR and BiDAF. "valid" ones
+    lie within the word (thesis eq. 5.5: `length - width + 1` of them) and the margins on both its
+    sides (A3 section 3.3). A word shorter than a filter then has one window, filled up with zeros.
 
     Args:
         characters: distinct characters
@@ -88,7 +100,10 @@ class CharacterConvolution(nn.Module):
         filters: features of a word for each of `widths`
         widths: characters that a filter sees
         activation: after the maximum
-        margin: padding before the word that windows may begin with
+        margin: padding before the word that windows may begin with; after it, valid ones may end
+            with as much
+        windows: "overhanging" or "valid"
+        highway_layers: highway layers after the activation, over characters alone
         dropout: rate on character embeddings
 
     Shape:
@@ -103,18 +118,22 @@ class CharacterConvolution(nn.Module):
         filters: Sequence[int],
         widths: Sequence[int],
         *,
-        activation: Literal["tanh", "relu", "none"] = "tanh",
+        activation: Activation = "tanh",
         margin: int = 0,
+        windows: CharacterWindows = "overhanging",
+        highway_layers: int = 0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.widths, self.margin, self.size = tuple(widths), margin, sum(filters)
+        self.valid = windows == "valid"
         self.table = nn.Embedding(characters, dim, padding_idx=0)
         self.dropout = Dropout(dropout)
         self.linears = nn.ModuleList(
             nn.Linear(width * dim, size) for width, size in zip(widths, filters, strict=True)
         )
-        self.activation = {"tanh": nn.Tanh, "relu": nn.ReLU, "none": nn.Identity}[activation]()
+        self.activation = _ACTIVATIONS[activation]()
+        self.highway = Highway(self.size, highway_layers)
 
     def forward(self, characters: Tensor) -> Tensor:
         begins = characters > 0
@@ -123,15 +142,22 @@ class CharacterConvolution(nn.Module):
             begins = torch.cat([before, begins], dim=1)
             characters = F.pad(characters, (self.margin, 0))
         embedded = self.dropout(self.table(characters))
-        # One more feature lowers the windows that begin at padding, within the same product.
-        lowered = (begins.to(embedded.dtype) - 1)[:, :, None] * 1e4
         found = []
         for width, linear in zip(self.widths, self.linears, strict=True):
             windows = neighbourhoods(embedded, width, centred=False)
+            # One more feature lowers the windows that do not count, within the same product.
+            counted = self._valid(begins, width) if self.valid else begins
+            lowered = (counted.to(embedded.dtype) - 1)[:, :, None] * 1e4
             weight = F.pad(linear.get_parameter("weight"), (0, 1), value=1.0)
             highest = F.linear(torch.cat([windows, lowered], dim=2), weight).amax(dim=1)
             found.append(highest + linear.get_parameter("bias").to(highest.dtype))
-        return self.activation(torch.cat(found, dim=1))
+        return self.highway(self.activation(torch.cat(found, dim=1)))
+
+    def _valid(self, begins: Tensor, width: int) -> Tensor:
+        """Of the places [types, places] where a window may begin, those where a valid one does."""
+        overhanging = max(0, width - 1 - self.margin)
+        count = (begins.sum(dim=1, keepdim=True) - overhanging).clamp(min=1)
+        return begins & (torch.arange(begins.shape[1], device=begins.device) < count)
 
 
 class Highway(nn.Module):
@@ -162,6 +188,7 @@ class Embedding(nn.Module):
         characters: computes character-level vectors; None for words alone
         word_dim: size of a trained linear map of the word's row; None for the row itself
         word_bias: whether that map has a bias
+        word_activation: after that map
         joined_dim: size of a trained linear map of both together; None for both side by side
         highway_layers: after that
         dropout: rate on word rows and on the result of joining
@@ -179,6 +206,7 @@ class Embedding(nn.Module):
         characters: CharacterConvolution | None,
         word_dim: int | None = None,
         word_bias: bool = True,
+        word_activation: Activation = "none",
         joined_dim: int | None = None,
         highway_layers: int = 2,
         dropout: float = 0.0,
@@ -188,6 +216,7 @@ class Embedding(nn.Module):
         self.projection = (
             nn.Linear(sizes.word_dim, word_dim, bias=word_bias) if word_dim else nn.Identity()
         )
+        self.activation = _ACTIVATIONS[word_activation]()
         self.characters = characters
         dim = word_dim or sizes.word_dim
         if characters is not None:
@@ -198,7 +227,7 @@ class Embedding(nn.Module):
         self.highway = Highway(self.dim, highway_layers)
 
     def forward(self, rows: Tensor, characters: Tensor) -> Tensor:
-        vectors = self.projection(self.dropout(self.words(rows)))
+        vectors = self.activation(self.projection(self.dropout(self.words(rows))))
         if self.characters is not None:
             vectors = torch.cat([vectors, self.characters(characters)], dim=1)
         return self.highway(self.dropout(self.joined(vectors)))

@@ -30,7 +30,7 @@ class LinearSelector(nn.Linear):
 
 
 class ConvolutionSelector(nn.Module):
-    """Two convolutions with a ReLU between, dropout before each (FABIR III-G, thesis eq. 5.20).
+    """Convolutions with a ReLU between, dropout before each (thesis eq. 5.20; FABIR III-G has two).
 
     Shape:
         passage: [batch, passage, dim]
@@ -38,12 +38,26 @@ class ConvolutionSelector(nn.Module):
         result: [batch, passage, outputs]
     """
 
-    def __init__(self, dim: int, hidden: int, outputs: int, width: int, dropout: float) -> None:
+    def __init__(
+        self,
+        dim: int,
+        hidden: int,
+        outputs: int,
+        width: int,
+        dropout: float,
+        convolutions: int = 2,
+    ) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.inner = Convolution(dim, hidden, width)
-        self.outer = Convolution(hidden, outputs, width)
+        self.inner = Convolution(dim, hidden, width) if convolutions > 1 else None
+        self.between = nn.ModuleList(
+            Convolution(hidden, hidden, width) for _ in range(convolutions - 2)
+        )
+        self.outer = Convolution(hidden if convolutions > 1 else dim, outputs, width)
 
     def forward(self, passage: Tensor, mask: Tensor) -> Tensor:
-        hidden = self.inner(self.dropout(passage * mask)).relu()
-        return self.outer(self.dropout(hidden * mask))
+        x = passage
+        for convolution in (self.inner, *self.between):
+            if convolution is not None:
+                x = convolution(self.dropout(x * mask)).relu()
+        return self.outer(self.dropout(x * mask))

@@ -1,7 +1,7 @@
-"""Position encoding by sines and cosines (FABIR eq. 9, thesis eq. 5.10). Not learned."""
+"""Position encoding by sines and cosines (FABIR eq. 9, thesis eq. 5.10), or by a learned matrix."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def trigonometric_positions(
@@ -27,3 +27,19 @@ def trigonometric_positions(
     frequencies = highest * (lowest / highest) ** steps
     angles = torch.arange(first, first + length, device=device)[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class LearnedPositions(nn.Module):
+    """A trained vector for each position (thesis 5.2). Positions beyond the last row share it.
+
+    Shape:
+        result: [length, dim]
+    """
+
+    def __init__(self, rows: int, dim: int) -> None:
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(rows, dim))
+
+    def forward(self, length: int) -> Tensor:
+        places = torch.arange(length, device=self.rows.device)
+        return self.rows[places.clamp(max=len(self.rows) - 1)]

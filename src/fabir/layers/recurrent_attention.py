@@ -38,6 +38,8 @@ class RecurrentAttention(Fusion):
 class AttentiveGru(nn.Module):
     """One direction: `v_t = GRU(v_(t-1), gate([p_t; att(question, [p_t; v_(t-1)])]))`.
 
+    `passage` has a bias for matching initialisation; eq. 3 has none.
+
     It has many small products. The steps are in the weights' precision, also under autocast.
     `_Steps` has a gradient written by hand: it postpones all products with weights to one at the
     end.
@@ -64,6 +66,7 @@ class AttentiveGru(nn.Module):
     def reset_random(self) -> None:
         for linear in (self.words, self.passage, self.v):
             linear.reset_parameters()
+        nn.init.zeros_(self.passage.bias)
 
     def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor) -> Tensor:
         if torch.compiler.is_compiling():

@@ -10,11 +10,25 @@ import torch
 from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
+from fabir.layers.embedding import Activation
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointer_signs_
 from fabir.layers.masking import mask_bias, masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
 from fabir.readers.checks import check_fields, check_heads
+
+_PARTS = (  # a part, the attentions that have it, and its fields
+    (
+        "coattention",
+        ("coattention", "stacked", "merged", "cross"),
+        ("sentinels", "keep_passage"),
+    ),
+    (
+        "self-attention",
+        ("stacked", "merged", "cross", "trilinear"),
+        ("key_dim", "value_dim", "values", "skip"),
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +38,18 @@ class A3Config(BidafConfig):
     Args:
         attention: the baseline's "flow"; "coattention" (CoAtt); self-attention below it, "stacked"
             (CoSelfAttStacked), or in place of its second level, "merged" (CoSelfAttMerged);
-            self-attention below trilinear attention, "trilinear" (TriSelfAtt)
+            self-attention below its first level alone, "cross" (Figure 1); self-attention below
+            trilinear attention, "trilinear" (TriSelfAtt)
         sentinels: of coattention: "none", "separate" or one "common" to both texts (CoAttWithSent)
         sentinel_place: "before" the texts or "after" them
         sentinel_spread: standard deviation of the sentinels at initialisation
         keep_passage: of coattention: join a passage word's own vector to the gathered one, as in
             Xiong et al. 2017; A3's equations leave it out
         heads: of self-attention
+        key_dim: features of a head's queries and keys; 0 for a word's, divided by `heads`
+        value_dim: features of a head's values; 0 for `key_dim`
+        values: of each head, "projected" or the "inputs" of self-attention themselves
+        skip: add a skip connection to self-attention; "trilinear" always has one
         attention_start: initialisation of self-attention: "uniform" (PyTorch's),
             "glorot" normal or "orthogonal"
         conditional_end: an answer pointer whose end knows the start (CondOutput)
@@ -40,31 +59,42 @@ class A3Config(BidafConfig):
     character_dim: int = 64
     character_widths: tuple[int, ...] = (2, 3, 4)
     character_margin: int = 1
-    character_activation: Literal["tanh", "relu", "none"] = "none"
+    character_activation: Activation = "none"
     word_dim: int = 100
     joined_dim: int = 100
     backwards: Literal["strongest", "through"] = "through"
     end: Literal["modelled", "start"] = "modelled"
-    attention: Literal["flow", "coattention", "stacked", "merged", "trilinear"] = "trilinear"
+    attention: Literal["flow", "coattention", "stacked", "merged", "cross", "trilinear"] = (
+        "trilinear"
+    )
     sentinels: Literal["none", "separate", "common"] = "none"
     sentinel_place: Literal["before", "after"] = "before"
     sentinel_spread: float = 0.1
     keep_passage: bool = False
     heads: int = 4
+    key_dim: int = 0
+    value_dim: int = 0
+    values: Literal["projected", "inputs"] = "projected"
+    skip: bool = False
     attention_start: Literal["uniform", "glorot", "orthogonal"] = "uniform"
     conditional_end: bool = True
     pointer_hidden: int = 200
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_fields(self, sizes=("heads", "pointer_hidden"), positive=("sentinel_spread",))
-        check_heads("the 2 * hidden features of a word", 2 * self.hidden, self.heads)
-        if self.attention in ("flow", "trilinear"):
-            for name in ("sentinels", "keep_passage"):
-                if getattr(self, name) != getattr(A3Config, name):
-                    raise ValueError(
-                        f"{name} is of coattention: attention {self.attention} has none"
-                    )
+        own = (name for name in ("key_dim", "value_dim") if getattr(self, name))
+        sizes = ("heads", "pointer_hidden", *own)
+        check_fields(self, sizes=sizes, positive=("sentinel_spread",))
+        if not self.key_dim:
+            check_heads("the 2 * hidden features of a word", 2 * self.hidden, self.heads)
+        if self.value_dim and self.values == "inputs":
+            raise ValueError(
+                'value_dim is of projected values: values "inputs" have a word\'s size'
+            )
+        for part, kinds, names in _PARTS:
+            for name in names:
+                if self.attention not in kinds and getattr(self, name) != getattr(A3Config, name):
+                    raise ValueError(f"{name} is of {part}: attention {self.attention} has none")
 
 
 class A3(Bidaf[A3Config]):
@@ -87,32 +117,51 @@ class A3(Bidaf[A3Config]):
 class SelfAttention(nn.Module):
     """Multi-head self-attention with ReLU after every projection (section 3.2.1).
 
+    The paper also tries heads whose sizes together are not that of a word, and the inputs in place
+    of the values. Every head then gathers whole inputs.
+
+    Args:
+        dim: features of a word
+        skip: add the input to the output (section 3.2.2)
+
     Shape:
         x: [batch, length, dim], its mask [batch, length, 1]
         result: [batch, length, dim]
     """
 
-    def __init__(self, dim: int, heads: int, start: str) -> None:
+    def __init__(self, dim: int, config: A3Config, *, skip: bool) -> None:
         super().__init__()
-        self.heads = heads
-        self.inputs = nn.Linear(dim, 3 * dim)
-        self.output = nn.Linear(dim, dim)
-        draw = {"glorot": nn.init.xavier_normal_, "orthogonal": nn.init.orthogonal_}.get(start)
+        self.heads, self.skip = config.heads, skip
+        projected = config.values == "projected"
+        key_dim = config.key_dim or dim // self.heads
+        value_dim = (config.value_dim or key_dim) if projected else dim
+        self.sizes = [self.heads * key_dim] * 2 + [self.heads * value_dim] * projected
+        self.inputs = nn.Linear(dim, sum(self.sizes))
+        self.output = nn.Linear(self.heads * value_dim, dim)
+        draw = {"glorot": nn.init.xavier_normal_, "orthogonal": nn.init.orthogonal_}.get(
+            config.attention_start
+        )
         if draw:
-            for weight in (*self.inputs.weight.chunk(3), self.output.weight):
+            for weight in (*self.inputs.weight.split(self.sizes), self.output.weight):
                 draw(weight)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        batch, length, dim = x.shape
-        parts = self.inputs(x).relu().view(batch, length, 3, self.heads, dim // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        parts = self.inputs(x).relu().split(self.sizes, dim=2)
+        query, key, *values = (
+            part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in parts
+        )
+        value = values[0] if values else x[:, None].expand(-1, self.heads, -1, -1)
         bias = mask_bias(mask, query.dtype)[:, None]
         attended = nn.functional.scaled_dot_product_attention(query, key, value, bias)
-        return self.output(attended.transpose(1, 2).flatten(2)).relu()
+        attended = self.output(attended.transpose(1, 2).flatten(2)).relu()
+        return x + attended if self.skip else attended
 
 
 class RecurrentCoattention(Fusion):
     """Coattention and its BiLSTM, with self-attention below or beside it (3.1, 3.2.1).
+
+    Figure 1's base ("cross") is the stacked one without the second level: self-attention, then
+    `a_i = sum_j softmax_j(c_i . q_j) q_j` of self-attended words.
 
     Shape:
         passage, question: [batch, length, dim] and masks [batch, length, 1]
@@ -122,21 +171,23 @@ class RecurrentCoattention(Fusion):
     def __init__(self, dim: int, config: A3Config) -> None:
         super().__init__()
         self.kind = config.attention
+        self.stacked = self.kind in ("stacked", "cross")
         if self.kind != "coattention":
             # Passage and question have weights of their own.
-            self.passage = SelfAttention(dim, config.heads, config.attention_start)
-            self.question = SelfAttention(dim, config.heads, config.attention_start)
+            self.passage = SelfAttention(dim, config, skip=config.skip)
+            self.question = SelfAttention(dim, config, skip=config.skip)
         self.coattention = Coattention(
             dim,
             sentinels=config.sentinels,
             sentinel_place=config.sentinel_place,
             sentinel_spread=config.sentinel_spread,
-            project=self.kind != "stacked",
-            second=self.kind != "merged",
+            project=not self.stacked,
+            second=self.kind in ("coattention", "stacked"),
         )
         self.keep_passage = config.keep_passage
         self.dropout = Dropout(config.dropout)
-        self.layer = Bidirectional((2 + self.keep_passage) * dim, dim, config.cell)
+        levels = 1 if self.kind == "cross" else 2
+        self.layer = Bidirectional((levels + self.keep_passage) * dim, dim, config.cell)
         self.size = 2 * dim
 
     def forward(
@@ -144,7 +195,7 @@ class RecurrentCoattention(Fusion):
     ) -> Tensor:
         masks = passage_mask, question_mask
         own = passage
-        if self.kind == "stacked":
+        if self.stacked:
             passage = self.passage(passage, passage_mask)
             question = self.question(question, question_mask)
         both = self.coattention(passage, question, *masks)
@@ -169,15 +220,15 @@ class TrilinearSelfAttention(Fusion):
 
     def __init__(self, dim: int, config: A3Config) -> None:
         super().__init__()
-        self.itself = SelfAttention(dim, config.heads, config.attention_start)
+        self.itself = SelfAttention(dim, config, skip=True)
         self.flow = AttentionFlow(dim, "through")
         self.size = self.flow.size
 
     def forward(
         self, passage: Tensor, question: Tensor, passage_mask: Tensor, question_mask: Tensor
     ) -> Tensor:
-        passage = passage + self.itself(passage, passage_mask)
-        question = question + self.itself(question, question_mask)
+        passage = self.itself(passage, passage_mask)
+        question = self.itself(question, question_mask)
         return self.flow(passage, question, passage_mask, question_mask)
 
 

@@ -12,7 +12,13 @@ from torch import Tensor, nn
 
 from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.dropout import Dropout
-from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
+from fabir.layers.embedding import (
+    Activation,
+    CharacterConvolution,
+    CharacterWindows,
+    Embedding,
+    VocabularySizes,
+)
 from fabir.layers.fusion import AttentionFlow, Fusion, Init, initialise_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import mask_logits
@@ -31,10 +37,15 @@ class BidafConfig:
         character_filters: size of a word's character-level vector
         character_widths: characters that filters see; filters are divided among the widths
         character_margin: padding before a word, at which filters may start
+        character_windows: the last filters overhang a word's end ("overhanging"), or end within it
+            and as much padding after it ("valid")
         character_activation: applied after the maximum over a word
         word_dim: size of a linear map of word rows; 0 for the rows themselves
+        word_activation: applied after that map
         joined_dim: size of a linear map of word and characters together; 0 for side by side
-        highway_layers: highway layers after that
+        highway: of both together ("joined"), or of "characters" alone before they are joined to the
+            word, as in the ladder to R-Net
+        highway_layers: its layers
         hidden: features of each direction of every recurrent layer
         cell: of the recurrent layers
         backwards: attention from question to passage: the words with the "strongest" match, or
@@ -52,9 +63,12 @@ class BidafConfig:
     character_filters: int = 100
     character_widths: tuple[int, ...] = (5,)
     character_margin: int = 0
-    character_activation: Literal["tanh", "relu", "none"] = "relu"
+    character_windows: CharacterWindows = "overhanging"
+    character_activation: Activation = "relu"
     word_dim: int = 0
+    word_activation: Activation = "none"
     joined_dim: int = 0
+    highway: Literal["joined", "characters"] = "joined"
     highway_layers: int = 2
     hidden: int = 100
     cell: Cell = "lstm"
@@ -79,6 +93,10 @@ class BidafConfig:
             raise ValueError(
                 "character_widths must be 1 or more, and no more widths than character_filters: "
                 f"got {widths} and {filters}"
+            )
+        if self.highway == "characters" and not self.characters:
+            raise ValueError(
+                'highway "characters" needs characters: for no highway set highway_layers to 0'
             )
 
 
@@ -166,6 +184,7 @@ class RecurrentOutput(nn.Module):
 
 def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
     characters = None
+    of_characters = config.highway_layers if config.highway == "characters" else 0
     if config.characters:
         widths = config.character_widths
         each = config.character_filters // len(widths)
@@ -177,6 +196,8 @@ def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
             widths,
             activation=config.character_activation,
             margin=config.character_margin,
+            windows=config.character_windows,
+            highway_layers=of_characters,
             dropout=config.dropout,
         )
     return Embedding(
@@ -184,6 +205,7 @@ def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
         characters=characters,
         word_dim=config.word_dim or None,
         word_bias=False,
+        word_activation=config.word_activation,
         joined_dim=config.joined_dim or None,
-        highway_layers=config.highway_layers,
+        highway_layers=config.highway_layers - of_characters,
     )

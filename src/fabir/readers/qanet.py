@@ -6,6 +6,7 @@ passage and question; the same seven blocks passed through three times; start an
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from fabir.layers.feedforward import FeedForward
 from fabir.layers.fusion import AttentionFlow, Init, initialise_
 from fabir.layers.pointer import mask_logits
 from fabir.layers.position import trigonometric_positions
+from fabir.layers.recurrent import Bidirectional
 from fabir.readers.checks import check_even, check_fields, check_heads
 from fabir.readers.network import Network
 
@@ -40,10 +42,15 @@ class QanetConfig:
         model_convolutions: convolutions of a model block
         model_width: words that these see
         model_blocks: blocks that the three passes share
+        encoder: "blocks", or bidirectional LSTMs in the place of each stack of blocks, as in the
+            paper's speed table (RNN-1-128 to RNN-3-128); then the fields of blocks have no effect
+        recurrent_layers: LSTMs in the place of a stack; each direction has model_dim features
         self_attention: "- self-attention in encoders" when false
         separable: "replace sep convolution with normal convolution" when false
         init: attention between the texts starts "matching", so that like words attend to each other
             (docs/results/readers.md), or "random" as in the paper
+        scale_embedding: multiply embedded words by the root of their size (Vaswani et al. 2017),
+            of which the paper does not speak
         dropout: between layers and on word rows
         dropout_characters: on character embeddings
         layer_dropout: share of sublayers left out in training, rising to this at a stack's end
@@ -60,9 +67,12 @@ class QanetConfig:
     model_convolutions: int = 2
     model_width: int = 5
     model_blocks: int = 7
+    encoder: Literal["blocks", "recurrent"] = "blocks"
+    recurrent_layers: int = 1
     self_attention: bool = True
     separable: bool = True
     init: Init = "matching"
+    scale_embedding: bool = True
     dropout: float = 0.1
     dropout_characters: float = 0.05
     layer_dropout: float = 0.1
@@ -71,12 +81,17 @@ class QanetConfig:
         check_fields(
             self,
             sizes=("character_dim", "character_filters", "character_width", "model_dim", "heads"),
-            counts=("highway_layers", "convolutions", "model_convolutions", "model_blocks"),
+            counts=(
+                *("highway_layers", "convolutions", "model_convolutions", "model_blocks"),
+                "recurrent_layers",
+            ),
             odd=("width", "model_width"),
             rates=("dropout", "dropout_characters", "layer_dropout"),
         )
         check_even("model_dim", self.model_dim)
         check_heads("model_dim", self.model_dim, self.heads)
+        if not self.recurrent_layers:
+            raise ValueError("recurrent_layers must be at least 1: encoder 'blocks' has none")
 
 
 class Qanet(Network):
@@ -84,7 +99,7 @@ class Qanet(Network):
 
     def __init__(self, config: QanetConfig, sizes: VocabularySizes) -> None:
         super().__init__()
-        dim = config.model_dim
+        dim, self.scale_embedding = config.model_dim, config.scale_embedding
         self.embedding = Embedding(
             sizes,
             characters=CharacterConvolution(
@@ -100,10 +115,10 @@ class Qanet(Network):
         )
         self.narrow = nn.Linear(self.embedding.dim, dim)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Stack(1, config.convolutions, config.width, config)
+        self.encoder = _stack(1, config.convolutions, config.width, config)
         self.attention = AttentionFlow(dim, "through", config.dropout, start=dim**-0.5)
         self.fuse = nn.Linear(self.attention.size, dim)
-        self.model = Stack(
+        self.model = _stack(
             config.model_blocks, config.model_convolutions, config.model_width, config
         )
         self.start = nn.Linear(2 * dim, 1)
@@ -112,8 +127,9 @@ class Qanet(Network):
 
     def embed(self, rows: Tensor, characters: Tensor) -> Tensor:
         words = self.narrow(self.embedding(rows, characters))
-        # Positions have size 1 and would drown smaller words (Vaswani et al. 2017).
-        return self.dropout(words * words.shape[1] ** 0.5)
+        if self.scale_embedding:  # positions have size 1 and would drown smaller words
+            words = words * words.shape[1] ** 0.5
+        return self.dropout(words)
 
     def encode(self, words: Tensor, mask: Tensor) -> Tensor:
         return self.encoder(words, mask)  # [passages, passage, model_dim]
@@ -154,6 +170,33 @@ class Stack(nn.Module):
         for block in self.blocks:
             x = block(x, mask)
         return self.norm(x)
+
+
+class RecurrentStack(nn.Module):
+    """Bidirectional LSTMs one after another, each direction with `model_dim` features, and a linear
+    map of the last one's features to as many. It stands in the place of a `Stack`.
+
+    Shape: as `Stack`; the result is the map's bias at padding.
+    """
+
+    def __init__(self, config: QanetConfig) -> None:
+        super().__init__()
+        dim = config.model_dim
+        inputs = [dim] + [2 * dim] * (config.recurrent_layers - 1)
+        self.layers = nn.ModuleList(Bidirectional(size, dim) for size in inputs)
+        self.narrow = nn.Linear(2 * dim, dim)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(self.dropout(x), mask)
+        return self.narrow(x)
+
+
+def _stack(blocks: int, convolutions: int, width: int, config: QanetConfig) -> nn.Module:
+    if config.encoder == "recurrent":
+        return RecurrentStack(config)
+    return Stack(blocks, convolutions, width, config)
 
 
 class Block(nn.Module):
@@ -214,7 +257,7 @@ class _SelfAttention(nn.Module):
         self.words = Projection(dim, heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, x, mask), x)
+        return self.words(self.weights(x, mask), x)
 
 
 class _FedForward(nn.Module):
