@@ -69,6 +69,12 @@ def test_the_table_follows_the_paper_and_says_what_is_missing() -> None:
     assert render(RESULTS) == text
 
 
+def test_the_budget_is_described_whole() -> None:
+    budget = RESULTS["budget"] | {"network": {"init": "matching"}, "vocabulary": {"word_count": 3}}
+    text = render(RESULTS | {"budget": budget})
+    assert "to train on, epochs 6, init matching, word_count 3." in text
+
+
 def runs(*f1: float) -> list[dict[str, Any]]:
     measured = [{"f1": each, "exact": each - 10, "epochs": 6.0} for each in f1]
     return [

@@ -63,7 +63,7 @@ def done(study: Study, files: Files, tmp_path_factory: pytest.TempPathFactory) -
     return folder
 
 
-def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
+def test_rows_are_trained_on_the_sample_and_measured(study: Study, done: Path) -> None:
     results = json.loads((done / "results.json").read_text())
     assert list(results["rows"]) == ["plain", "wide"]
     total = len(read_squad(done / "dev.json.gz"))
@@ -72,6 +72,8 @@ def test_rows_are_trained_on_the_sample_and_measured(done: Path) -> None:
     for name, (row,) in results["rows"].items():
         assert (row["total"], row["epochs"]) == (total, 1)
         assert row["training_rate"] > 0 < row["answering_rate"]
+        config = asdict(study.run_config(study.chosen([name])[0], "one"))
+        assert row["conditions"]["config"] == json.loads(json.dumps(config))
         network = TorchModel.load(done / name).network
         lines = (done / name / "metrics.jsonl").read_text().splitlines()
         assert row["f1"] == max(json.loads(line).get("f1", -1.0) for line in lines)
@@ -167,6 +169,30 @@ def test_a_configuration_that_has_changed_needs_another_folder(
     (tmp_path / "row.yaml").write_text(yaml.safe_dump(config))
     with pytest.raises(InputError, match=r"made with config.network.feed_forward .* now it is 13"):
         reproduce(replace(study, folder=tmp_path), "one", data(files), done)
+
+
+def test_a_budget_may_say_what_was_the_rows_own(
+    study: Study, files: Files, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The results keep the budget that they have; a budget that changes a row is refused."""
+    shutil.copytree(done, tmp_path, dirs_exist_ok=True)
+    monkeypatch.delattr(runner, "train")
+    budget = study.budgets["one"]
+    said = replace(
+        budget,
+        training={**budget.training, "clip": 0, "optimiser": "adamw"},
+        network={"first_position": 500, "init": "random"},
+        vocabulary={"max_characters": 20},
+    )
+    reproduce(replace(study, budgets={"one": said}), "one", data(files), tmp_path)
+    for name in ("results.json", "report.md"):
+        assert (tmp_path / name).read_bytes() == (done / name).read_bytes()
+    other = replace(said, network={"first_position": 1})
+    with pytest.raises(InputError, match=r"config.network.first_position 500 for plain, and now"):
+        reproduce(replace(study, budgets={"one": other}), "one", data(files), tmp_path)
+    other = replace(budget, training={"epochs": 2})
+    with pytest.raises(InputError, match=r"with budget.training.epochs 1, and now it is 2"):
+        reproduce(replace(study, budgets={"one": other}), "one", data(files), tmp_path)
 
 
 def test_options_that_came_later_change_nothing(

@@ -1,6 +1,6 @@
 """Studies as files, and samples of data in whole articles."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from fabir.readers import registered
 from fabir.studies.study import read_study, sample, shipped
 from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
+from fabir.training.settings import TrainingConfig
 
 STUDY = """
 title: Two of a kind
@@ -37,7 +38,7 @@ def write(folder: Path, text: str) -> str:
 @pytest.mark.parametrize("name", shipped())
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
-    assert {"full", "short", "smoke"} <= study.budgets.keys()
+    assert study.budgets.keys() == {"full", "short", "medium", "smoke"}
     for row in study.rows:
         for budget in study.budgets:
             config = study.run_config(row, budget)
@@ -48,14 +49,66 @@ def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "dim"), [("fabir-table-1", 100), ("fabir-table-2", 100), ("qanet-ablation", 300)]
+    ("name", "dim"),
+    [
+        ("fabir-table-1", 100),
+        ("fabir-table-2", 100),
+        ("rnet-table-1", 300),
+        ("a3-figure-8", 300),
+        ("qanet-ablation", 300),
+    ],
 )
-def test_the_full_budget_has_the_papers_networks(name: str, dim: int) -> None:
+def test_the_full_budget_trains_as_published(name: str, dim: int) -> None:
     study = read_study(name)
     assert study.budget("full").vectors == ""
     assert study.vectors.endswith(f".{dim}d.txt")
     for row in study.rows:
         assert study.run_config(row, "full") == load_config(row.config)
+
+
+SHORT = TrainingConfig(
+    epochs=1, batch_size=32, questions_per_passage=5, optimiser="muon", schedule="linear",
+    warmup_steps=200, decay=0.5, beta1=0.9, beta2=0.98, epsilon=1e-8, weight_decay=0.01, clip=5.0,
+    average=0.995, label_smoothing=0.0, dropout_after=1, precision="bf16", evaluations=0,
+)  # fmt: skip
+RATES = {"fabir": 7e-4, "crossconv": 4e-3, "bidaf": 4e-3, "rnet": 4e-3, "a3": 4e-3, "qanet": 2e-3}
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_short_and_medium_have_one_recipe(name: str) -> None:
+    """For all rows and all settings, whatever the rows' own recipes are, but for the rate.
+    `medium` has all questions, dropout and more epochs."""
+    study = read_study(name)
+    assert study.budget("short").questions == 30_000
+    assert study.budget("medium") == replace(
+        study.budget("short"), questions=0, training=study.budget("medium").training
+    )
+    for row in study.rows:
+        short, medium = (study.run_config(row, budget) for budget in ("short", "medium"))
+        ours = 0.7 if short.reader == "crossconv" else 0.5  # which without teachers does nothing
+        recipe = replace(SHORT, learning_rate=RATES[short.reader], distillation_weight=ours)
+        assert short.training == recipe
+        epochs = 6 if short.reader == "qanet" else 3
+        assert medium.training == replace(recipe, epochs=epochs, dropout_after=0)
+        assert medium.network == short.network
+        assert medium.vocabulary == short.vocabulary
+        known = asdict(short.network)
+        starts = {"init": "matching", "first_position": 500, "lowest_frequency": 1e-4}
+        assert {key: known[key] for key in starts if key in known}.items() <= starts.items()
+        assert short.vocabulary.max_characters == 20
+
+
+def test_a_budget_changes_networks_that_have_the_field(tmp_path: Path) -> None:
+    text = STUDY.replace(
+        "questions: 8,", "network: {heads: 1, init: random}, vocabulary: {word_count: 3},"
+    )
+    study = read_study(
+        write(tmp_path, text.replace("config: fabir, paper", "config: bidaf, paper"))
+    )
+    one, other = (study.run_config(row, "short") for row in study.rows)
+    assert one.network.init == "random"  # BiDAF, which has no heads
+    assert other.network.heads == 2  # a row goes before its budget
+    assert one.vocabulary.word_count == other.vocabulary.word_count == 3
 
 
 def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
@@ -91,6 +144,7 @@ def run_configs(path: str) -> None:
         ("heads", "haeds", "haeds"),
         ("epochs: 2", "epochs: two", "epochs"),
         ("questions: 8", "question: 8", "question"),
+        ("questions: 8", "network: {haeds: 2}", "no reader has 'haeds'"),
         ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "budgets|other"),
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
         ("config: fabir, network", "config: fabir-fast, network", "row other.*called crossconv"),

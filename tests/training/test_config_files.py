@@ -1,6 +1,7 @@
 """Every shipped row is one network; every mistake in a configuration is a line that names it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,21 @@ import pytest
 import torch
 import yaml
 
+from fabir.data.features import build_features
+from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.readers.crossconv import CrossConvConfig
 from fabir.readers.fabir import Fabir, FabirConfig
-from fabir.text.vocabulary import VocabularyConfig
+from fabir.runtime.torch_model import TorchModel
+from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training.config_files import SHIPPED, load_config
+from fabir.training.examples import usable_examples
+from fabir.training.loop import Trainer
 from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
-from factories import CONFIGS
+from factories import CONFIGS, small_config
+from tiny import dataset
 
 # What each row of Table I (thesis: Table 6) changes.
 ROWS: dict[str, dict[str, Any]] = {
@@ -33,6 +40,38 @@ ROWS: dict[str, dict[str, Any]] = {
     "fabir-switching": {"layer_type": "switching"},
     "fabir-selectors-in-different-layers": {"selector_layers": "different"},
 }
+
+
+# Of thesis Table 5, beside what is the default.
+TABLE_5 = FabirConfig(first_position=1, lowest_frequency=1e-3)
+COURSE: dict[str, Any] = {  # the recipe of CS224N's program
+    "epochs": 30, "batch_size": 64, "max_question": 50, "optimiser": "adadelta",
+    "learning_rate": 0.5, "beta2": 0.9, "epsilon": 1e-6, "schedule": "constant", "warmup_steps": 0,
+    "clip": 5.0, "average": 0.999, "precision": "fp32", "evaluations": 2.6,
+}  # fmt: skip
+RECIPES: dict[str, dict[str, Any]] = {  # published, by the rows' first letters
+    "fabir": {"epochs": 18, "precision": "fp32"},
+    "bidaf": {
+        "epochs": 12, "batch_size": 60, "max_question": 30, "optimiser": "adadelta",
+        "learning_rate": 0.5, "beta2": 0.95, "epsilon": 1e-8, "schedule": "constant",
+        "warmup_steps": 0, "average": 0.999, "precision": "fp32", "evaluations": 1.46,
+    },
+    "bidaf-cs224n": COURSE,
+    "rnet": COURSE,
+    "a3": COURSE,
+    "qanet": {
+        "epochs": 55, "batch_size": 32, "learning_rate": 1e-3, "schedule": "constant",
+        "warmup_steps": 1000, "warmup": "logarithmic", "beta1": 0.8, "beta2": 0.999,
+        "epsilon": 1e-7, "clip": 10.0, "l2": 3e-7, "average": 0.9999, "precision": "fp32",
+    },
+}  # fmt: skip
+CROSSCONV = TrainingConfig(
+    epochs=14, dropout_after=1, batch_size=128, questions_per_passage=5, optimiser="muon",
+    learning_rate=5.6e-3, schedule="linear", warmup_steps=200, decay=0.7, weight_decay=0.01,
+    clip=5.0, average=0.996, label_smoothing=0.0, distillation_weight=0.7, word_rows=50000,
+    beta1=0.9, beta2=0.98, epsilon=1e-8, l2=0.0, warmup="linear", precision="bf16",
+    length_groups=30, max_passage=400, max_question=60, evaluations=1,
+)  # fmt: skip
 
 
 FABIR_CONFIGS = [name for name in CONFIGS if load_config(name).reader == "fabir"]
@@ -67,20 +106,68 @@ def test_what_50_dimensional_vectors_need(name: str) -> None:
 def test_a_row_of_the_table_changes_one_thing(name: str) -> None:
     assert load_config(name) == RunConfig(
         "fabir",
-        FabirConfig(**ROWS[name]),
+        replace(TABLE_5, **ROWS[name]),
         VocabularyConfig(),
-        TrainingConfig(epochs=18),
+        TrainingConfig(epochs=18, precision="fp32"),
         VectorsConfig(dim=100),
     )
     said = rf'^  {name}:  # (Table I|Thesis Table 6), ".+": F1 7\d\.\d, EM 6\d\.\d$'
     assert re.search(said, (SHIPPED / "fabir.yaml").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_the_published_configuration_is_the_default() -> None:
+def test_fabir_is_table_5_of_its_thesis() -> None:
     run = load_config("fabir")
-    defaults = FabirConfig(), VocabularyConfig(), TrainingConfig()
-    assert run == RunConfig("fabir", *defaults, VectorsConfig(dim=100))
+    training = TrainingConfig(precision="fp32")
+    assert run == RunConfig("fabir", TABLE_5, VocabularyConfig(), training, VectorsConfig(dim=100))
     assert (run.training.epochs, run.training.warmup_steps) == (54, 4000)
+    assert (run.training.beta1, run.training.beta2) == (0.9, 0.98)
+    assert run.training.learning_rate == pytest.approx(0.5 * 100**-0.5 * 4000**-0.5, rel=1e-4)
+    assert run.training.label_smoothing == 0
+
+
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in ("fabir", "crossconv")])
+def test_rows_have_the_published_recipes(name: str) -> None:
+    run = load_config(name)
+    recipe = RECIPES["bidaf-cs224n" if name == "bidaf-cs224n" else name.partition("-")[0]]
+    augmented = {"epochs": run.training.epochs, "mix": run.training.mix}  # in QANet's last rows
+    assert run.training == TrainingConfig(**(recipe | augmented if "-x" in name else recipe))
+    if not name.startswith("fabir"):
+        assert run.network.init == "random"
+        assert run.vocabulary.max_characters == 16
+
+
+@pytest.mark.parametrize("name", [name for name in CONFIGS if "-x" in name])
+def test_augmented_data_takes_as_many_batches_as_the_original(name: str) -> None:
+    training, original = load_config(name).training, load_config("qanet").training
+    passes = training.epochs * sum(training.mix) / training.mix[0]
+    assert passes == pytest.approx(original.epochs, rel=0.04)
+
+
+def test_crossconv_is_as_it_was() -> None:
+    run = load_config("crossconv")
+    vocabulary = VocabularyConfig(max_characters=20)
+    vectors = VectorsConfig(dim=50)
+    assert run == RunConfig("crossconv", CrossConvConfig(), vocabulary, CROSSCONV, vectors)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_shipped_row_can_be_trained(name: str, tmp_path: Path) -> None:
+    """Small networks with the row's recipe: two steps change its weights."""
+    run, data = load_config(name), dataset()
+    features = build_features(data)
+    vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig(word_count=1))
+    network = small_config(run.network)
+    reader = TorchModel.build(run.reader, network, vocabulary, torch.zeros(0, 8))
+    training = replace(run.training, batch_size=10, mix=())
+    examples = usable_examples(features, vocabulary, training)
+    trainer = Trainer(reader, training, examples, Dataset((), ""), tmp_path)
+    weights = list(reader.network.parameters())
+    before = [weight.detach().clone() for weight in weights]
+    losses = [trainer.step() for _ in range(2)]
+    assert all(0 < loss < 20 for loss in losses)
+    assert all(weight.isfinite().all() for weight in weights)
+    changed = [not torch.equal(*pair) for pair in zip(weights, before, strict=True)]
+    assert sum(changed) > 0.9 * len(weights)  # a bias that a softmax cancels stays as it is
 
 
 def test_a_file_a_row_of_it_and_a_rows_name() -> None:
@@ -166,13 +253,14 @@ def test_a_name_that_there_is_not(
 def test_overrides_come_last() -> None:
     arguments = ["--training.epochs", "3", "--network.heads=2", "--network.characters", "false"]
     run = load_config("fabir-no-convolution", arguments)
-    assert run.training == TrainingConfig(epochs=3)
-    assert run.network == FabirConfig(heads=2, characters=False, attention_width=0)
+    assert run.training == TrainingConfig(epochs=3, precision="fp32")
+    assert run.network == replace(TABLE_5, heads=2, characters=False, attention_width=0)
 
 
 def test_an_empty_section_is_one_of_defaults(tmp_path: Path) -> None:
     path = write(tmp_path, "reader: fabir\nnetwork:\nvocabulary: {}\nvectors: {dim: 100}\n")
-    assert load_config(path) == load_config("fabir")
+    defaults = FabirConfig(), VocabularyConfig(), TrainingConfig(), VectorsConfig(dim=100)
+    assert load_config(path) == RunConfig("fabir", *defaults)
 
 
 def test_a_number_may_be_written_in_any_way(tmp_path: Path) -> None:
@@ -257,6 +345,10 @@ def complaint(path: Path, overrides: list[str] | None = None) -> str:
         ("training: {learning_rate: fast}", "training.learning_rate"),
         ("training: {epochs: 0}", "epochs must be at least 1, got 0"),
         ("training: {label_smoothing: 1.0}", "label_smoothing"),
+        ("training: {optimiser: adam}", "training.optimiser"),
+        ("training: {optimiser: adagrad, weight_decay: 0.1}", "adagrad has no weight_decay"),
+        ("training: {schedule: steps, milestones: 3}", "training.milestones"),
+        ("training: {schedule: annealed}", "schedule annealed needs annealing above 0"),
         ("vocabulary: {words: 3}", "words"),
         ("vectors: {dim: -1}", "dim must not be negative, got -1"),
         ("vectors: {size: 100}", "size"),

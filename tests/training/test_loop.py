@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn.utils import parameters_to_vector
 
 from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch
@@ -131,8 +132,12 @@ def test_losses_between_two_lines_are_averaged(
         {"precision": "bf16", "schedule": "linear", "evaluations": 3},
         {"precision": "fp32", "word_rows": 5},
         {"precision": "bf16", "optimiser": "muon", "word_rows": 5},
+        {"optimiser": "adadelta", "learning_rate": 0.5, "schedule": "constant", "average": 0.9},
+        {"optimiser": "sgd", "momentum": 0.9, "schedule": "steps", "milestones": (1, 2)},
+        {"optimiser": "sgd", "l2": 0.01, "clip": 1.0},
+        {"optimiser": "adagrad", "schedule": "annealed", "annealing": 0.01, "word_rows": 5},
     ],
-    ids=["average", "linear", "word-rows", "muon"],
+    ids=["average", "linear", "word-rows", "muon", "adadelta", "momentum", "sgd", "adagrad"],
 )
 @pytest.mark.parametrize("every_step", [False, True])
 def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
@@ -255,12 +260,21 @@ def test_patience_stops_a_run_that_gets_no_better(
     assert len(evaluations(tmp_path)) == 4
 
 
-@pytest.mark.parametrize(("times", "steps"), [(1, [4, 8]), (2, [2, 4, 6, 8]), (9, [*range(1, 9)])])
+@pytest.mark.parametrize(
+    ("times", "steps"),
+    [
+        (0.5, [8]),
+        (1, [4, 8]),
+        (1.3, [3, 6, 8]),
+        (2, [2, 4, 6, 8]),
+        (9, [*range(1, 9)]),
+    ],
+)
 def test_evaluations_come_as_often_as_asked(
     files: Files,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    times: int,
+    times: float,
     steps: list[int],
 ) -> None:
     scripted(monkeypatch, [float(number) for number in range(9)])
@@ -306,6 +320,22 @@ def test_clipping_limits_the_step(files: Files, tmp_path: Path) -> None:
     )
     norm = torch.stack([moment.norm() for moment in clipped]).norm()
     assert norm <= 1e-3 < torch.stack([moment.norm() for moment in free]).norm()
+
+
+def test_l2_is_part_of_the_gradient_that_is_clipped(tmp_path: Path) -> None:
+    """A step of SGD at rate 1 is the gradient; L2 adds its share of every weight, biases too."""
+    changes, before = [], torch.zeros(0)
+    for settings in ({}, {"l2": 0.5}, {"l2": 0.5, "clip": 0.01}):
+        torch.manual_seed(0)
+        common = {"optimiser": "sgd", "learning_rate": 1.0, "schedule": "constant"}
+        trainer = trainer_of(dataset(), tmp_path, warmup_steps=0, **common, **settings)
+        weights = list(trainer.reader.network.parameters())
+        before = parameters_to_vector(weights).detach()
+        trainer.step()
+        changes.append(parameters_to_vector(weights).detach() - before)
+    without, coupled, clipped = changes
+    torch.testing.assert_close(coupled, without - 0.5 * before, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(clipped, 0.01 * coupled / coupled.norm(), rtol=1e-3, atol=1e-6)
 
 
 def test_reading_a_batch_in_parts_changes_no_loss(

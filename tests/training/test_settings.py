@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import pytest
@@ -28,6 +29,44 @@ def test_the_linear_schedule_stays_level_and_falls_to_nothing() -> None:
     assert rates[-1] == pytest.approx(1 / 40)  # the last step is not wasted on a rate of zero
 
 
+def rates(steps: int, **settings: Any) -> list[float]:
+    """The rates of a run in which the highest is 1."""
+    config = TrainingConfig(learning_rate=1.0, **settings)
+    return [learning_rate(config, step, steps) for step in range(1, steps + 1)]
+
+
+def test_the_constant_schedule_stays_level_after_any_warm_up() -> None:
+    assert rates(5, schedule="constant", warmup_steps=0) == [1.0] * 5
+    warmed = rates(9, schedule="constant", warmup_steps=4)
+    assert warmed == pytest.approx([0.25, 0.5, 0.75, *[1.0] * 6])
+
+
+def test_steps_multiply_the_rate_after_each_milestone() -> None:
+    settings = {"schedule": "steps", "warmup_steps": 0, "epochs": 4, "factor": 0.5}
+    found = rates(40, milestones=(1, 2.5, 3), **settings)  # ten steps an epoch
+    assert found == [1.0] * 10 + [0.5] * 15 + [0.25] * 5 + [0.125] * 10
+    warmed = rates(40, milestones=(2,), **(settings | {"warmup_steps": 2}))
+    assert warmed == [0.5, *[1.0] * 19, *[0.5] * 20]
+
+
+def test_the_annealed_schedule_is_eq_3_11_of_the_thesis() -> None:
+    """Each rate is the one before, divided by 1 + rho * t."""
+    expected, rate = [], 1.0
+    for time in range(1, 51):
+        rate /= 1 + 0.003 * time
+        expected.append(rate)
+    settings = {"schedule": "annealed", "annealing": 0.003}
+    assert rates(50, warmup_steps=0, **settings) == pytest.approx(expected)
+    assert rates(60, warmup_steps=10, **settings)[9:] == pytest.approx([1.0, *expected])
+
+
+def test_the_rate_may_rise_with_the_logarithm_of_the_step() -> None:
+    """As in QANet's paper: fast at first, and the highest at the end of the warm-up."""
+    found = rates(1001, schedule="constant", warmup_steps=1000, warmup="logarithmic")
+    expected = [math.log(step + 1) / math.log(1001) for step in range(1, 1001)]
+    assert found == pytest.approx([*expected, 1.0])
+
+
 def test_schedules_work_however_short_the_run() -> None:
     for schedule in ("inverse-root", "linear"):
         config = TrainingConfig(schedule=schedule, warmup_steps=1, decay=0.0, learning_rate=1.0)
@@ -52,9 +91,26 @@ def test_schedules_work_however_short_the_run() -> None:
         {"learning_rate": -1e-3},
         {"clip": -1.0},
         {"word_rows": -5},
+        {"momentum": 1.0},
+        {"l2": -1e-7},
+        {"factor": -0.5},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     (name,) = wrong
     with pytest.raises(ValueError, match=f"^{name} must be at least"):
+        TrainingConfig(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"schedule": "steps"}, "schedule steps needs milestones"),
+        ({"schedule": "annealed"}, "schedule annealed needs annealing above 0, got 0"),
+        ({"schedule": "constant", "warmup_steps": -1}, "warmup_steps must be at least 0, got -1"),
+        ({"optimiser": "sgd", "weight_decay": 0.1}, "sgd has no weight_decay: set it to 0, l2 is"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}"):
         TrainingConfig(**wrong)

@@ -204,5 +204,6 @@ def _values(training: dict[str, Any]) -> str:
 def _describe(budget: dict[str, Any]) -> str:
     limits = {"questions": "questions to train on", "dev_questions": "questions to measure with"}
     parts = [f"at least {budget[key]:,} {what}" for key, what in limits.items() if budget[key]]
-    parts += [_values(budget["training"])] * bool(budget["training"])
+    changed = (budget.get(section) for section in ("training", "network", "vocabulary"))
+    parts += [_values(values) for values in changed if values]
     return ", ".join(parts) or "all questions, trained as the configurations say"

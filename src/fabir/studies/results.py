@@ -121,7 +121,7 @@ class Table:
             if row.name in results["rows"]:
                 now = self._settings(row, self.study.run_config(row, self.budget))
                 for run in results["rows"][row.name]:
-                    _check_settings(run["conditions"], now, self.output, row.name)
+                    _check_settings(run["conditions"], now, self.output, f" for {row.name}")
 
     def measured(self, results: dict[str, Any], run: Run) -> bool:
         known = results["rows"].get(run.row.name, [])
@@ -144,7 +144,7 @@ class Table:
                         f"{folder} holds a training of which {_RESULTS} beside it says nothing: "
                         "remove it, or name another folder"
                     )
-                _check_settings(begun[run.folder], run.settings, self.output, run.folder)
+                _check_settings(begun[run.folder], run.settings, self.output, f" for {run.folder}")
             begun[run.folder] = run.settings
         return True
 
@@ -173,16 +173,12 @@ class Table:
         del limits["vectors"]  # the data names the vectors that are used
         used = {"train": self.files.train[0], "dev": self.files.dev, "vectors": self.files.vectors}
         data = {name: _bare(path) for name, path in used.items() if path is not None}
-        described = _described(self.study) | {
-            "budget": {"name": self.budget, **limits},
-            "data": data,
-        }
-        described = json.loads(json.dumps(described))
+        same = {"title": self.study.title, "budget": {"name": self.budget, **limits}, "data": data}
+        described = json.loads(json.dumps(_described(self.study)))
         if not (self.output / _RESULTS).exists():
-            return {**described, "rows": {}}
-        known, same = _known(self.output), ("title", "budget", "data")
-        then, now = ({key: each.get(key) for key in same} for each in (known, described))
-        _check(then, now, self.output)
+            return {**described, **json.loads(json.dumps(same)), "rows": {}}
+        known = _known(self.output)
+        _check_settings(known, same, self.output)
         return {**known, **described}
 
 
@@ -237,15 +233,18 @@ def _known(output: Path) -> dict[str, Any]:
     )
 
 
-def _check_settings(then: dict[str, Any], now: dict[str, Any], output: Path, name: str) -> None:
+def _check_settings(
+    then: dict[str, Any], now: dict[str, Any], output: Path, where: str = ""
+) -> None:
     before = _flat({key: then.get(key, {}) for key in now})
-    # An option that the results lack is newer than they are; its default changes nothing.
+    # An option that the results lack is newer than they are; its default changes nothing. A value
+    # that their budget lacks was the rows' own: the configurations tell whether it is another.
     after = {
         key: value
         for key, value in _flat(now).items()
-        if key in before or not key.startswith("config.")
+        if key in before or not key.startswith(("config.", "budget."))
     }
-    _check(before, after, output, f" for {name}")
+    _check(before, after, output, where)
 
 
 def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str = "") -> None:

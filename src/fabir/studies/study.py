@@ -3,12 +3,13 @@ from a file; nothing is run here."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
+from fabir.readers import READERS, registered
 from fabir.studies.report import MEASURES
 from fabir.training.config_files import SHIPPED, load_config, read_yaml
 from fabir.training.settings import RunConfig
@@ -22,13 +23,25 @@ class Budget:
         questions: of the training file, in whole articles; 0 for all
         dev_questions: of the dev file, in whole articles; 0 for all
         training: values of the configurations' training sections
+        network: values of their network sections; a reader without such a field has none
+        vocabulary: values of their vocabulary sections
         vectors: the name of the word vectors' file, if not the study's
+
+    Raises:
+        ValueError: no reader has such a field of its network.
     """
 
     questions: int = 0
     dev_questions: int = 0
     training: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+    vocabulary: dict[str, Any] = field(default_factory=dict)
     vectors: str = ""
+
+    def __post_init__(self) -> None:
+        known = {name for reader in READERS for name in _network_fields(reader)}
+        for name in self.network.keys() - known:
+            raise ValueError(f"budgets: network: no reader has {name!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +51,8 @@ class Row:
     Args:
         name: the row's name in the report
         config: the name of a shipped row, or beside the study's file another one or a row of it
-        network: by budget, values of its network section, such as for vectors of another size than
-            the paper's
+        network: by budget, values of its network section that go before the budget's, such as for
+            vectors of another size than the paper's
         training: by budget, values of its training section that go before the budget's
         paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
     """
@@ -116,18 +129,28 @@ class Study:
     def run_config(self, row: Row, name: str) -> RunConfig:
         """The configuration of a row on the budget called `name`."""
         config = self.folder / row.config if ".yaml" in row.config else row.config
-        training = self.budget(name).training | row.training.get(name, {})
-        changed = {"network": row.network.get(name, {}), "training": training}
-        overrides = [
-            text
-            for section, values in changed.items()
-            for key, value in values.items()
-            for text in (f"--{section}.{key}", str(value))
-        ]
+        budget = self.budget(name)
         try:
+            known = _network_fields(load_config(config).reader)
+            shared = {key: value for key, value in budget.network.items() if key in known}
+            changed = {
+                "network": shared | row.network.get(name, {}),
+                "vocabulary": budget.vocabulary,
+                "training": budget.training | row.training.get(name, {}),
+            }
+            overrides = [
+                text
+                for section, values in changed.items()
+                for key, value in values.items()
+                for text in (f"--{section}.{key}", str(value))
+            ]
             return load_config(config, overrides)
         except InputError as error:
             raise InputError(f"row {row.name}, budget {name}: {error}") from error
+
+
+def _network_fields(reader: str) -> set[str]:
+    return {each.name for each in fields(registered(reader).config)}
 
 
 def _among(where: str, found: Iterable[str], known: Iterable[str]) -> None:

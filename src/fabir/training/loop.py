@@ -22,7 +22,7 @@ from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.examples import Examples
 from fabir.training.loss import no_answer_loss, span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
-from fabir.training.optimiser import load_state_dict, make_optimisers, state_dict
+from fabir.training.optimiser import add_l2, load_state_dict, make_optimisers, state_dict
 from fabir.training.scores import dev_scores
 from fabir.training.settings import TrainingConfig, learning_rate
 
@@ -147,6 +147,8 @@ class Trainer:
         share = np.array_split(rows, world)[rank] if rank < len(rows) else rows[:1]
         # Gradients are averaged over processes, each with its share of one common mean.
         loss = self._backward(share, (rank < len(rows)) * world / len(rows)) / world
+        if config.l2:
+            add_l2(self.network, config.l2)
         if config.clip:
             self.accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
         for optimiser in self.optimisers:
@@ -203,12 +205,9 @@ class Trainer:
         return loss + weight * no_answer_loss(logits.no_answer, answerable)
 
     def _evaluation_due(self) -> bool:
-        times = self.config.evaluations
-        if times > 1:
-            due = self.progress.step % max(1, self.per_epoch // times) == 0
-        else:
-            due = times == 1 and self.progress.batch == 0
-        return due or self.progress.step == self.total
+        times, step = self.config.evaluations, self.progress.step
+        due = times > 0 and step % max(1, self.per_epoch // times) == 0
+        return due or step == self.total
 
     def _evaluate(self) -> None:
         with self._averaged():

@@ -1,4 +1,4 @@
-"""Optimisers: AdamW, or Muon for matrices and AdamW for the rest; and their state, by name."""
+"""Optimisers, their state by the names of parameters, and coupled L2 regularisation."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,20 @@ from fabir.training.settings import TrainingConfig
 
 
 def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
+    """The optimiser that `config` names; with Muon, which is for matrices, also AdamW."""
+    parameters, rate = network.parameters(), config.learning_rate
+    match config.optimiser:
+        case "adadelta":
+            return [torch.optim.Adadelta(parameters, rate, rho=config.beta2, eps=config.epsilon)]
+        case "sgd":
+            return [torch.optim.SGD(parameters, rate, momentum=config.momentum)]
+        case "adagrad":
+            return [torch.optim.Adagrad(parameters, rate, eps=config.epsilon)]
+        case "adamw" | "muon":
+            return _with_weight_decay(network, config)
+
+
+def _with_weight_decay(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
     """AdamW for all parameters, or Muon for matrices and AdamW for the others.
 
     Muon is for what maps features to features, those of a recurrent network's gates too: not for
@@ -39,6 +53,13 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
     if not matrices:
         return [adamw]
     return [Muon(matrices, config.learning_rate, config.weight_decay), adamw]
+
+
+def add_l2(network: nn.Module, l2: float) -> None:
+    """Add to the gradients that of `l2 / 2` times the squared norm of all trained weights."""
+    for parameter in network.parameters():
+        if parameter.grad is not None:
+            parameter.grad.add_(parameter.detach(), alpha=l2)
 
 
 def state_dict(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
@@ -72,7 +93,8 @@ def load_state_dict(
                     for moment, values in moments.items()
                     if name in values
                 }
-                if "exp_avg" in state:
-                    state["step"] = torch.tensor(float(steps), device=device)
                 if state:
+                    # Only fused optimisers count on the device: others would wait for it.
+                    counted = device if group.get("fused") else "cpu"
+                    state["step"] = torch.tensor(float(steps), device=counted)
                     optimiser.state[parameter] = state

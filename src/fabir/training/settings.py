@@ -1,15 +1,18 @@
 """Settings of a training run, and the learning rate they give at each step. Files of them are read
 in `fabir.training.config_files`."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
 
 from fabir.text.vocabulary import VocabularyConfig
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """How to train. The defaults are FABIR's own (thesis Table 5).
+    """How to train. The defaults are FABIR's own (thesis Table 5), but for bf16.
 
     Args:
         epochs: passes over the training questions
@@ -22,16 +25,27 @@ class TrainingConfig:
             share the encoding of the passage. More are faster and make batches less varied
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
-        optimiser: "adamw", or "muon" for matrices and AdamW for the rest
+        optimiser: "adamw", which is Adam without `weight_decay`; "muon" for matrices and AdamW for
+            the rest; or PyTorch's "adadelta", "sgd" or "adagrad" (thesis 3.4)
         learning_rate: the highest
-        schedule: "inverse-root" falls with the root of the step (thesis eq. 5.24), "linear" stays
-            level and falls to zero over the last `decay` of all steps
-        warmup_steps: steps over which the rate rises to the highest
+        schedule: what follows the warm-up. "constant" stays level, "linear" stays level and falls
+            to zero over the last `decay` of all steps, "inverse-root" falls with the root of the
+            step (thesis eq. 5.24), "steps" falls by `factor` at each of the `milestones`,
+            "annealed" divides the last step's rate by 1 + `annealing` * t at step t, which counts
+            from the end of the warm-up (thesis eq. 3.11)
+        warmup_steps: steps over which the rate rises to the highest; 0 for none
+        warmup: the rate rises with the step ("linear") or its logarithm ("logarithmic")
         decay: share of the steps in which the linear schedule falls
-        beta1: decay of Adam's running mean of the gradient
-        beta2: decay of Adam's running mean of its square
-        epsilon: Adam's
-        weight_decay: decoupled from the gradient, on matrices only
+        milestones: epochs, such as 10, 20.5, after which schedule "steps" falls
+        factor: of the rate at each milestone
+        annealing: rho of schedule "annealed"
+        beta1: decay of the running mean of the gradient. For adamw and muon
+        beta2: decay of the running mean of its square. For adamw and muon; adadelta's rho
+        epsilon: added to the denominator. For adamw, muon, adadelta and adagrad
+        momentum: share of the last step that is made again. For sgd
+        weight_decay: decoupled from the gradient, on matrices only. For adamw and muon
+        l2: L2 regularisation, coupled: this share of every trained weight is added to its gradient
+            before clipping. For all optimisers
         clip: largest norm of the gradient; 0 for no limit
         average: decay of the exponential moving average of the weights, which is evaluated and
             kept; 0 for none
@@ -48,7 +62,8 @@ class TrainingConfig:
             Rows of rare words are learnt by heart without it
         precision: arithmetic of the network: "bf16" (autocast) or "fp32"
         seed: the same seed gives the same run on the same machine
-        evaluations: times an epoch that the dev set is evaluated; 0 for the end of training only
+        evaluations: times an epoch that the dev set is evaluated, such as 2.6; 0 for the end of
+            training only
         checkpoint_minutes: minutes between checkpoints
         patience: evaluations without a better F1 after which to stop (early stopping); 0 for none
     """
@@ -60,18 +75,24 @@ class TrainingConfig:
     questions_per_passage: int = 1
     max_passage: int = 400
     max_question: int = 60
-    optimiser: Literal["adamw", "muon"] = "adamw"
-    learning_rate: float = 7.9e-4
-    schedule: Literal["inverse-root", "linear"] = "inverse-root"
+    optimiser: Literal["adamw", "muon", "adadelta", "sgd", "adagrad"] = "adamw"
+    learning_rate: float = 7.906e-4
+    schedule: Literal["inverse-root", "linear", "constant", "steps", "annealed"] = "inverse-root"
     warmup_steps: int = 4000
+    warmup: Literal["linear", "logarithmic"] = "linear"
     decay: float = 0.3
+    milestones: tuple[float, ...] = ()
+    factor: float = 0.1
+    annealing: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-8
+    momentum: float = 0.0
     weight_decay: float = 0.0
+    l2: float = 0.0
     clip: float = 0.0
     average: float = 0.0
-    label_smoothing: float = 0.1
+    label_smoothing: float = 0.0
     distillation_weight: float = 0.5
     taught: tuple[int, ...] = ()
     no_answer_weight: float = 1.0
@@ -80,19 +101,21 @@ class TrainingConfig:
     word_decay: float = 0.0
     precision: Literal["bf16", "fp32"] = "bf16"
     seed: int = 0
-    evaluations: int = 1
+    evaluations: float = 1
     checkpoint_minutes: float = 5.0
     patience: int = 0
 
     def __post_init__(self) -> None:
-        counts = "epochs", "batch_size", "length_groups", "warmup_steps", "questions_per_passage"
-        others = "evaluations", "seed", "learning_rate", "weight_decay", "epsilon", "clip"
-        others += "word_rows", "word_decay", "no_answer_weight"
-        least_of = dict.fromkeys(counts, 1) | dict.fromkeys(others, 0)
+        counts = ["epochs", "batch_size", "length_groups", "questions_per_passage"]
+        if self.schedule == "inverse-root":
+            counts.append("warmup_steps")
+        others = "evaluations", "seed", "learning_rate", "weight_decay", "l2", "epsilon", "clip"
+        others += "word_rows", "word_decay", "no_answer_weight", "warmup_steps", "factor"
+        least_of = dict.fromkeys(others, 0) | dict.fromkeys(counts, 1)
         for name, least in least_of.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        for name in ("average", "label_smoothing", "beta1", "beta2"):
+        for name in ("average", "label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
         if not 0 <= self.distillation_weight <= 1:
@@ -101,6 +124,15 @@ class TrainingConfig:
             raise ValueError("mix has a share above 0 for the first file and none below 0")
         if min(self.taught, default=0) < 0:
             raise ValueError(f"taught has no number below 0, got {self.taught}")
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.weight_decay and self.optimiser not in ("adamw", "muon"):
+            raise ValueError(f"{self.optimiser} has no weight_decay: set it to 0, l2 is for all")
+        if self.schedule == "steps" and not self.milestones:
+            raise ValueError("schedule steps needs milestones")
+        if self.schedule == "annealed" and self.annealing <= 0:
+            raise ValueError(f"schedule annealed needs annealing above 0, got {self.annealing}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +164,27 @@ class RunConfig:
 def learning_rate(config: TrainingConfig, step: int, total: int) -> float:
     """The rate at `step`, counted from 1, of `total` steps."""
     warmup = config.warmup_steps
-    if step <= warmup:
-        return config.learning_rate * step / warmup
-    if config.schedule == "inverse-root":
-        return config.learning_rate * (warmup / step) ** 0.5
-    falling = max(1.0, config.decay * total)
-    return config.learning_rate * min(1.0, (total - step + 1) / falling)
+    if step > warmup:
+        return config.learning_rate * _after_warmup(config, step, total)
+    if config.warmup == "logarithmic":
+        return config.learning_rate * math.log1p(step) / math.log1p(warmup)
+    return config.learning_rate * step / warmup
+
+
+def _after_warmup(config: TrainingConfig, step: int, total: int) -> float:
+    """The rate at `step` as a share of the highest."""
+    warmup = config.warmup_steps
+    match config.schedule:
+        case "inverse-root":
+            return (warmup / step) ** 0.5
+        case "linear":
+            falling = max(1.0, config.decay * total)
+            return min(1.0, (total - step + 1) / falling)
+        case "steps":
+            epochs = config.epochs * (step - 1) / total
+            return config.factor ** sum(milestone <= epochs for milestone in config.milestones)
+        case "annealed":
+            divisors = config.annealing * np.arange(1, step - warmup + 1)
+            return math.exp(-np.log1p(divisors).sum())
+        case "constant":
+            return 1.0
