@@ -125,4 +125,5 @@ def readings(data: Dataset, wrong: int, score: float = 0.8) -> dict[str, Reading
 
 def analysed(data: Dataset, **wrong: int) -> dict[str, Any]:
     found = {name: readings(data, count) for name, count in wrong.items()}
-    return analyse(data, found, dict.fromkeys(wrong, 1.0))
+    vocabularies = dict.fromkeys(wrong, small_vocabulary())
+    return analyse(data, found, dict.fromkeys(wrong, 1.0), vocabularies)

@@ -251,6 +251,31 @@ def test_convert_then_evaluate(
     assert json.loads(run(capsys, "evaluate", output, "--reader", reader))["total"] == 2
     table.write_text("question,passage\nWhat?,Rain.\n")
     assert 'field "answer": missing' in refused(capsys, "convert", table, "--output", output)
+    line = refused(capsys, "convert", table, "--output", output, "--supporting")
+    assert "only --separator and --on-bad-row go with a table" in line
+
+
+def test_convert_a_published_file_then_evaluate(
+    capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
+) -> None:
+    published, output = tmp_path / "hotpot.json", tmp_path / "squad.json.gz"
+    paragraphs = [["Rain", ["Rain falls from clouds.", " It is wet."]], ["Snow", ["It is white."]]]
+    known = {"question": "Where from?", "supporting_facts": [["Rain", 0]], "context": paragraphs}
+    answers = "clouds", "yes", "hail"
+    records = [{"_id": each, "answer": each, **known} for each in answers]
+    published.write_text(json.dumps(records))
+    convert = ("convert", published, "--output", output)
+    main([str(word) for word in (*convert, "--supporting", "--max-words", 100)])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "1 questions of HotpotQA, 0 of them unanswerable; left out: 1 with the answer yes or no, "
+        "1 with no answer in the text; 0 bad records\n"
+    )
+    assert json.loads(run(capsys, "evaluate", output, "--reader", reader))["total"] == 1
+    assert "--split is for NewsQA" in refused(capsys, *convert, "--split", "dev")
+    assert "--separator goes with a table" in refused(capsys, *convert, "--separator", ";")
+    assert "--max-words must be at least 0" in refused(capsys, *convert, "--max-words", -1)
 
 
 def test_evaluate_wants_na_prob_with_predictions(
@@ -378,7 +403,7 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     page = Path(run(capsys, "analyse", files.dev, *readers, "--output", tmp_path / "out").strip())
     assert f"questions of {files.dev.name}." in page.read_text()
     text = page.read_text(encoding="utf-8")
-    assert text.count("data:image/png;base64,") == 5
+    assert text.count("data:image/png;base64,") == 7
     assert "http" not in text
     names = (f"{each.parent.name}/{each.name}" for each in (reader, other))
     assert f"<h1>{' and '.join(names)}</h1>" in text
@@ -389,6 +414,33 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     assert (tmp_path / "out" / "groups.csv").exists()
     assert "name a SQuAD file" in refused(capsys, "analyse", "--output", tmp_path)
     assert "cannot read" in refused(capsys, "analyse", tmp_path / "no", "--output", tmp_path)
+
+
+def test_several_readers_answer_as_one(
+    capsys: pytest.CaptureFixture[str],
+    files: Files,
+    reader: Path,
+    passage: Path,
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("matplotlib")
+    two = ("--reader", reader, "--reader", "fast")
+    asked = ("What pulls?", "--passage", passage, "--format", "json")
+    record = json.loads(run(capsys, "answer", *asked, *two, "--threshold", 0))
+    assert record["answers"][0] != json.loads(run(capsys, "answer", *asked))["answers"][0]
+    run(capsys, "predict", files.dev, *two, "--output", tmp_path / "both.json")
+    scores = json.loads(run(capsys, "evaluate", files.dev, *two))
+    given = ("--predictions", tmp_path / "both.json")
+    assert json.loads(run(capsys, "evaluate", files.dev, *given)) == scores
+    analysis = ("analyse", files.dev, "--ensemble", "--output", tmp_path / "out")
+    run(capsys, *analysis, *two)
+    measured = json.loads((tmp_path / "out" / "analysis.json").read_text())["readers"]
+    assert list(measured) == [reader.name, "fast", f"{reader.name} + fast"]
+    exact = measured[f"{reader.name} + fast"]["all"]["exact"][0]
+    assert exact == pytest.approx(scores["exact"], abs=0.01)
+    assert "repeat --reader for each" in refused(capsys, *analysis, "--reader", reader)
+    rows = ("--output", tmp_path / "rows.jsonl")
+    assert "one reader" in refused(capsys, "predict", files.dev, *two, *rows)
 
 
 def test_explain_writes_a_page(

@@ -85,12 +85,17 @@ def test_bad_rows_are_named_or_skipped(tmp_path: Path) -> None:
 
 
 def test_whole_words_and_the_same_letters_go_first() -> None:
-    assert find("rain", "Train of Rain, rain and drain") == ([15], "rain")
-    assert find("rain", "Train of Rain") == ([1], "rain")
-    assert find("RAIN", "Train of Rain") == ([9], "Rain")
-    assert find("(a+b)", "is (a+b) here") == ([3], "(a+b)")
-    with pytest.raises(LookupError):
-        find("snow", RAIN)
+    assert find("rain", "Train of Rain, rain and drain") == [Answer("rain", 15)]
+    assert find("rain", "Train of Rain") == [Answer("rain", 1)]
+    assert find("rain", "Train of Rain", whole=True) == [Answer("Rain", 9)]
+    assert find("RAIN", "Train of Rain") == [Answer("Rain", 9)]
+    assert find("(a+b)", "is (a+b) here") == [Answer("(a+b)", 3)]
+    assert find("the rain", "The  Rain. The\nrain.") == [
+        Answer("The  Rain", 0),
+        Answer("The\nrain", 11),
+    ]
+    assert find("snow", RAIN) == []
+    assert find("pai", RAIN, whole=True) == []
 
 
 @given(st.sampled_from(TEXTS), st.data())
@@ -100,10 +105,11 @@ def test_an_answer_is_found_where_it_may_have_stood(text: Any, data: st.DataObje
     answer = passage[start : data.draw(st.integers(start + 1, len(passage)))].strip()
     if not answer:
         return
-    places, written = find(answer, passage)
-    assert places == sorted(places)
-    assert written.split() == answer.split()
-    assert passage.startswith(written, places[0])
+    found = find(answer, passage)
+    assert found == sorted(found, key=lambda each: each.start) != []
+    for each in found:
+        assert each.text.split() == answer.split()
+        assert passage.startswith(each.text, each.start)
 
 
 def test_nothing_cannot_stand_between_answers(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The numbers of an analysis, on invented answers."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.analysis import _calibration, _summary, analyse
-from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.squad import evaluate
-from factories import analysed, reading, readings
+from fabir.text.tokens import tokenise
+from fabir.text.vocabulary import Vocabulary
+from factories import analysed, reading, readings, small_vocabulary
 from tiny import dataset
 
 
@@ -34,12 +37,29 @@ def test_the_means_are_those_of_the_official_metric() -> None:
 def test_groups_share_out_all_questions() -> None:
     data = dataset()
     measured = analysed(data, one=3)["readers"]["one"]
-    for grouping in GROUPINGS:
+    for grouping in (*GROUPINGS, *UNKNOWN_WORDS):
         groups = measured["groups"][grouping.name]
         assert sum(group["count"] for group in groups.values()) == len(data)
         assert list(groups) == [label for label in grouping.labels if label in groups]
         mean = sum(group["count"] * group["f1"][0] for group in groups.values()) / len(data)
         assert mean == pytest.approx(measured["all"]["f1"][0], abs=0.02)
+
+
+def test_groups_of_unknown_words_are_those_of_each_model() -> None:
+    data = dataset()
+    words = [word for _, each in data.questions for word in tokenise(each.text.lower()).words]
+    all_words = Vocabulary((), tuple(dict.fromkeys(words)), "", 8)
+    vocabularies = {"wide": all_words, "narrow": Vocabulary((), ("?",), "", 8)}
+    found = {name: readings(data, 2) for name in vocabularies}
+    result = analyse(data, found, dict.fromkeys(found, 1.0), vocabularies)
+    groups = {name: result["readers"][name]["groups"]["unknown question words"] for name in found}
+    assert list(groups["wide"]) == ["0"]
+    assert groups["wide"]["0"]["count"] == len(data)
+    expected = Counter(len(tokenise(each.text).words) - 1 for _, each in data.questions)
+    assert groups["narrow"]["2"]["count"] == expected[2]
+    assert groups["narrow"]["> 2"]["count"] == sum(expected[n] for n in expected if n > 2)
+    labels = [row["readers"]["narrow"]["unknown question words"] for row in result["questions"]]
+    assert labels.count("2") == expected[2]
 
 
 def test_calibration_is_the_gap_between_said_and_right() -> None:
@@ -76,7 +96,7 @@ def test_the_worst_questions_are_wrong_ones_and_the_surest_first() -> None:
     found = readings(data, wrong=3)
     ids = list(found)
     found[ids[1]] = reading("zzz", 0.99)
-    result = analyse(data, {"one": found}, {"one": 1.0})
+    result = analyse(data, {"one": found}, {"one": 1.0}, {"one": small_vocabulary()})
     named = [result["questions"][number]["id"] for number in result["worst"]]
     assert named[0] == ids[1]
     assert set(named[:3]) == set(ids[:3])
@@ -91,7 +111,8 @@ def test_answers_that_are_held_back_are_counted() -> None:
     data = Dataset((passage, *data.passages[1:]), "v2.0")
     found = {question.id: reading("zzz", 0.5, no_answer=0.1) for _, question in data.questions}
     found[first.id] = reading("zzz", 0.5, no_answer=0.9)
-    measured = analyse(data, {"one": found}, {"one": 0.5})["readers"]["one"]
+    vocabularies = {"one": small_vocabulary()}
+    measured = analyse(data, {"one": found}, {"one": 0.5}, vocabularies)["readers"]["one"]
     assert measured["no_answer"] == {
         "has, given": len(data) - 1,
         "has, not given": 0,
@@ -108,10 +129,11 @@ def test_an_analysis_is_the_same_again_and_plain() -> None:
 
 def test_nothing_to_analyse_is_said() -> None:
     with pytest.raises(InputError, match="nothing to analyse"):
-        analyse(Dataset((), "1.1"), {"one": {}}, {"one": 1.0})
+        analyse(Dataset((), "1.1"), {"one": {}}, {"one": 1.0}, {"one": small_vocabulary()})
     with pytest.raises(InputError, match="nothing to analyse"):
-        analyse(dataset(), {}, {})
+        analyse(dataset(), {}, {}, {})
     unlabelled = [replace(q, answers=()) for q in dataset().passages[0].questions]
     passage = replace(dataset().passages[0], questions=tuple(unlabelled))
+    data = Dataset((passage,), "1.1")
     with pytest.raises(InputError, match="no question of the file has an answer"):
-        analyse(Dataset((passage,), "1.1"), {"one": {}}, {"one": 1.0})
+        analyse(data, {"one": {}}, {"one": 1.0}, {"one": small_vocabulary()})

@@ -5,9 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data.squad import Answer, Passage, Question
-from fabir.evaluation.breakdown import GROUPINGS, TYPES, question_type
+from fabir.evaluation.breakdown import (
+    GROUPINGS,
+    TYPES,
+    UNKNOWN_WORDS,
+    question_type,
+    unknown_words,
+)
+from fabir.text.vocabulary import Vocabulary
 
 BY_NAME = {grouping.name: grouping for grouping in GROUPINGS}
+VOCABULARY = Vocabulary(("tugh",), ("who", "was", "?", "café"), "abc", 8)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +68,22 @@ def test_lengths_fall_within_their_group(passage: int, asked: int, said: int) ->
 def test_a_question_without_an_answer_has_no_answer_length() -> None:
     question = Question("q", "Why?", (), impossible=True)
     assert BY_NAME["answer length"].group(Passage("text", "", (question,)), question) is None
+
+
+def test_words_without_a_vector_are_counted() -> None:
+    assert unknown_words("Who was TUGH?", VOCABULARY) == 0
+    assert unknown_words("Who was Zhu, Xi?", VOCABULARY) == 3
+    assert unknown_words("cafe\u0301", VOCABULARY) == 0  # as a model reads it
+    assert unknown_words("", VOCABULARY) == 0
+
+
+def test_questions_are_divided_by_the_unknown_words_of_question_and_answer() -> None:
+    asked, said = UNKNOWN_WORDS
+    question = Question("q", "Who was Zhu, Xi?", (Answer("Xi", 0), Answer("a b c", 0)))
+    assert asked.group(question, VOCABULARY) == "> 2"
+    assert said.group(question, VOCABULARY) == "1"
+    unanswerable = Question("q", "Who was Xi?", (), impossible=True)
+    assert asked.group(unanswerable, VOCABULARY) == "1"
+    assert said.group(unanswerable, VOCABULARY) is None
+    many = [Question("q", "x " * count + "?", ()) for count in range(5)]
+    assert [asked.group(each, VOCABULARY) for each in many] == ["0", "1", "2", "> 2", "> 2"]

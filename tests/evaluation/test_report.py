@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from fabir import plots
 from fabir.errors import InputError
-from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.report import report_again, write_report
 from factories import analysed
 from tiny import dataset
@@ -33,7 +34,7 @@ def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
     write_report(stored, tmp_path / "second")
     names = {path.name for path in (tmp_path / "first").iterdir()}
     assert names == {
-        *(f"{each.name.replace(' ', '-')}.png" for each in GROUPINGS),
+        *(f"{each.name.replace(' ', '-')}.png" for each in (*GROUPINGS, *UNKNOWN_WORDS)),
         *("calibration.png", "calibration.csv", "analysis.json", "groups.csv"),
         *("questions.csv", "report.html"),
     }
@@ -81,6 +82,7 @@ def test_tables_hold_what_was_measured(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["id"] for row in rows] == [question.id for _, question in data.questions]
     assert [row["one: answer"] for row in rows[:3]] == ["zzz", "zzz", rows[2]["references"]]
+    assert {row["one: unknown question words"] for row in rows} <= {"0", "1", "2", "> 2"}
 
 
 def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
@@ -96,3 +98,37 @@ def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
     with open(tmp_path / "no-answer.csv", encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["reader", *counts], ["one", "1234", "5"]]
     assert "<td class=number>1,234</td>" in page
+
+
+def test_groups_that_only_one_model_has_are_shown(tmp_path: Path) -> None:
+    analysis = analysed(dataset(), one=2, other=5)
+    group = analysis["readers"]["one"]["all"]
+    for name, labels in (("one", "01"), ("other", "12")):
+        groups = {label: {**group, "count": 1200 + int(label)} for label in labels}
+        analysis["readers"][name]["groups"]["unknown question words"] = groups
+    analysis["readers"]["other"]["groups"]["unknown question words"]["1"]["count"] = 7
+    text = write_report(analysis, tmp_path).read_text(encoding="utf-8")
+    section = text.partition("<h2>By unknown question words</h2>")[2].partition("<h2>")[0]
+    rows = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in section.split("<tr>")[2:]]
+    assert [row[:2] for row in rows] == [
+        ["0", "1,200 / 0"],
+        ["1", "1,201 / 7"],
+        ["2", "0 / 1,202"],
+    ]
+    assert [[cell == "-" for cell in row[2:]] for row in rows] == [
+        [False, False, True, True],
+        [False] * 4,
+        [True, True, False, False],
+    ]
+
+
+def test_an_analysis_without_groups_of_unknown_words_is_shown_without_them(tmp_path: Path) -> None:
+    analysis = analysed(dataset(), one=2)
+    for each in UNKNOWN_WORDS:
+        del analysis["readers"]["one"]["groups"][each.name]
+        for row in analysis["questions"]:
+            del row["readers"]["one"][each.name]
+    page = write_report(analysis, tmp_path)
+    assert "unknown" not in page.read_text(encoding="utf-8")
+    with open(tmp_path / "questions.csv", encoding="utf-8", newline="") as file:
+        assert not any("unknown" in name for name in next(csv.reader(file)))

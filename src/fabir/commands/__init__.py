@@ -23,6 +23,17 @@ def add_reader(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_readers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reader",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="a reader's folder, or the bundled fast or accurate (default: fast); repeat the "
+        "option to answer with the mean of several readers",
+    )
+
+
 def add_threshold(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",

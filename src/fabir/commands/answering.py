@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader, add_threshold
+from fabir.commands import AddCommand, add_reader, add_readers, add_threshold
 from fabir.errors import InputError
 
 
@@ -20,7 +20,7 @@ def add_commands(add: AddCommand) -> None:
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question")
     parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
-    add_reader(parser)
+    add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
     add_threshold(parser)
     parser.add_argument("--format", choices=["text", "json"], default="text")
@@ -51,7 +51,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         metavar="DATA",
         help="a SQuAD file, or rows: .jsonl, .csv, .tsv or .parquet",
     )
-    add_reader(parser)
+    add_readers(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -104,10 +104,13 @@ def _predict_rows(options: argparse.Namespace) -> None:
 
     if options.nbest or options.na_prob:
         raise InputError("--nbest and --na-prob go with official predictions: an --output of .json")
+    readers = options.reader or [None]
+    if len(readers) > 1:
+        raise InputError("rows are answered by one reader: name one, or an --output of .json")
     done = answer_rows(
         options.data,
         options.output,
-        options.reader,
+        readers[0],
         threshold=options.threshold,
         engine=options.engine,
         resume=options.resume,
@@ -121,7 +124,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--predictions", type=Path, metavar="FILE")
-    add_reader(source)  # pyright: ignore[reportArgumentType]
+    add_readers(source)  # pyright: ignore[reportArgumentType]
     parser.add_argument("--na-prob", type=Path, metavar="FILE", help="used with --predictions")
     rule = parser.add_mutually_exclusive_group()
     add_threshold(rule)  # pyright: ignore[reportArgumentType]
@@ -166,6 +169,9 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a reader's folder or name; repeat the option to compare readers (default: fast)",
     )
+    parser.add_argument(
+        "--ensemble", action="store_true", help="compare the mean of all readers with them too"
+    )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
         "--report-only",
@@ -175,10 +181,9 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
 
 
 def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.answer.files import ALL, given_by, read_dataset
-    from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
-    from fabir.evaluation.analysis import analyse, check_answered
+    from fabir.evaluation.analysis import check_answered
+    from fabir.evaluation.model import analyse_models
     from fabir.evaluation.report import PAGE, report_again, write_report
     from fabir.files import writing
     from fabir.plots import check_plot, short_names
@@ -186,21 +191,20 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     check_plot((options.output / PAGE).with_suffix(".png"))
     if bool(options.data) == options.report_only or (options.report_only and options.reader):
         raise InputError("name a SQuAD file to answer, or give --report-only without one")
+    readers = options.reader or [None]
+    if options.ensemble and len(readers) == 1:
+        raise InputError("an ensemble has several readers: repeat --reader for each")
     with writing(options.output):
         if options.report_only:
             print(report_again(options.output))
             return
         data = read_squad(options.data, "keep")
         check_answered(data)
-        found, thresholds = {}, {}
-        folders = options.reader or [None]
         names = short_names(options.reader) if options.reader else ["fast"]
-        for folder, name in zip(folders, names, strict=True):
-            predictor = Predictor.load(folder)
-            found[name] = dict(read_dataset(predictor, data))
-            every = given_by(predictor, data) is ALL
-            thresholds[name] = 1.0 if every else predictor.model.no_answer_threshold
-        analysis = {"data": options.data.name, **analyse(data, found, thresholds)}
+        compared = {name: [reader] for name, reader in zip(names, readers, strict=True)}
+        if options.ensemble:
+            compared[" + ".join(names)] = readers
+        analysis = {"data": options.data.name, **analyse_models(data, compared)}
         print(write_report(analysis, options.output))
 
 

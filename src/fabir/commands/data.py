@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 from fabir.commands import AddCommand, add_on_bad_answer
+from fabir.errors import InputError
 
 
 def add_commands(add: AddCommand) -> None:
-    _add_convert(add("convert", _convert, "SQuAD data from a table of questions and answers"))
+    _add_convert(add("convert", _convert, "SQuAD data from a table, TriviaQA, NewsQA or HotpotQA"))
     _add_make_negatives(
         add("make-negatives", _make_negatives, "SQuAD 2.0 data from answerable questions")
     )
@@ -21,24 +22,51 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         type=Path,
-        metavar="TABLE",
-        help=".csv, .tsv, .jsonl or .parquet: question, passage, answer",
+        metavar="DATA",
+        help="a .csv, .tsv, .jsonl or .parquet table with question, passage and answer; or a .json "
+        "file of TriviaQA, NewsQA or HotpotQA",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
-    parser.add_argument(
+    parser.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
+    table = parser.add_argument_group("tables")
+    table.add_argument(
         "--separator", default="|", metavar="TEXT", help="separates the answers of a question (|)"
     )
-    parser.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
+    published = parser.add_argument_group("TriviaQA, NewsQA, HotpotQA")
+    published.add_argument(
+        "--max-words", type=int, default=0, metavar="N", help="cut each text after N words (0: no)"
+    )
+    published.add_argument(
+        "--evidence", type=Path, metavar="DIR", help="TriviaQA's documents: web and wikipedia"
+    )
+    published.add_argument("--split", choices=["train", "dev", "test"], help="NewsQA's part (all)")
+    published.add_argument(
+        "--supporting",
+        action="store_true",
+        help="of HotpotQA's paragraphs only those with supporting facts",
+    )
 
 
 def _convert(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.convert import convert
+    from fabir.data.published.converting import convert_published
+    from fabir.data.published.records import Options
     from fabir.data.squad import write_squad
+    from fabir.data.tables import table_kind
     from fabir.files import writing_files
 
+    how = Options(options.evidence, options.split, options.supporting, options.max_words)
+    is_table = bool(table_kind(options.data))
+    if is_table and how != Options():
+        raise InputError("only --separator and --on-bad-row go with a table")
+    if not is_table and options.separator != "|":
+        raise InputError("--separator goes with a table: a .csv, .tsv, .jsonl or .parquet file")
     with writing_files(options.output):
-        made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
-        write_squad(made.data, options.output)
+        if is_table:
+            made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
+            write_squad(made.data, options.output)
+        else:
+            made = convert_published(options.data, options.output, how, options.on_bad_row)
     for line in made.notes:
         print(line, file=sys.stderr)
     print(made.summary, file=sys.stderr)

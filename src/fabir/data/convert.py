@@ -88,19 +88,21 @@ def convert(
     return made
 
 
-def find(answer: str, passage: str) -> tuple[list[int], str]:
-    """Find an answer in a passage: all equally good offsets, and the answer as written there.
+def find(answer: str, passage: str, *, whole: bool = False) -> list[Answer]:
+    """All equally good places of an answer in a passage, as it is written there; none if the
+    passage does not have it.
 
-    Raises:
-        LookupError: the passage does not have the answer.
+    Args:
+        answer: not blank
+        whole: parts of words do not count
     """
     pattern = r"\s+".join(map(re.escape, answer.split()))
+    of_words = rf"(?<!\w)(?:{pattern})(?!\w)"
     for flags in (re.NOFLAG, re.IGNORECASE):
-        for border in (r"(?<!\w){}(?!\w)", "{}"):
-            found = list(re.finditer(border.format(f"(?:{pattern})"), passage, flags))
-            if found:
-                return [match.start() for match in found], found[0].group()
-    raise LookupError(answer)
+        for searched in (of_words,) if whole else (of_words, pattern):
+            if found := list(re.finditer(searched, passage, flags)):
+                return [Answer(match.group(), match.start()) for match in found]
+    return []
 
 
 def _fields(
@@ -134,18 +136,18 @@ def _fields(
 
 def _place(made: Converted, text: str, passage: str, where: str) -> Answer | None:
     """The answer at its first place. Missing and ambiguous answers get a note."""
-    try:
-        places, written = find(text, passage)
-    except LookupError:
+    found = find(text, passage)
+    if not found:
         made.notes.append(f"{where}: {text!r} is not in the passage")
         made.missing += 1
         return None
-    if written.split() != text.split():
-        made.notes.append(f"{where}: {text!r} is {written!r} in the passage")
+    first = found[0]
+    if first.text.split() != text.split():
+        made.notes.append(f"{where}: {text!r} is {first.text!r} in the passage")
         made.other_case += 1
-    if len(places) > 1:
+    if len(found) > 1:
         made.notes.append(
-            f"{where}: {text!r} is in {len(places)} places; taken is the first, at {places[0]}"
+            f"{where}: {text!r} is in {len(found)} places; taken is the first, at {first.start}"
         )
         made.several += 1
-    return Answer(written, places[0])
+    return first

@@ -10,8 +10,9 @@ from fabir.answer.files import predictions
 from fabir.answer.predictor import Reading
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.squad import question_scores
+from fabir.text.vocabulary import Vocabulary
 
 RESAMPLES = 1000  # of the bootstrap
 BINS = 10  # of the calibration curve, all with the same number of questions
@@ -29,7 +30,10 @@ def check_answered(data: Dataset) -> None:
 
 
 def analyse(
-    data: Dataset, found: Mapping[str, Mapping[str, Reading]], thresholds: Mapping[str, float]
+    data: Dataset,
+    found: Mapping[str, Mapping[str, Reading]],
+    thresholds: Mapping[str, float],
+    vocabularies: Mapping[str, Vocabulary],
 ) -> dict[str, Any]:
     """Break the scores of several models down by groups of questions.
 
@@ -37,6 +41,7 @@ def analyse(
         data: questions with their references
         found: for each model's name its readings by question id
         thresholds: for each model's name the no-answer probability above which there is no answer
+        vocabularies: for each model's name the words that it has vectors for
 
     Returns:
         Plain values for JSON. `readers` has for each model `groups` by grouping and label, with
@@ -74,16 +79,25 @@ def analyse(
         sure = np.array(
             [_confidence(readings[row["id"]], texts[name][row["id"]]) for row in questions]
         )
-        for row, (row_f1, row_exact), confidence in zip(questions, scores, sure, strict=True):
+        unknown = [
+            {each.name: each.group(question, vocabularies[name]) for each in UNKNOWN_WORDS}
+            for _, question in pairs
+        ]
+        rows = zip(questions, scores, sure, unknown, strict=True)
+        for row, (row_f1, row_exact), confidence, lacking in rows:
             row["readers"][name] = {
                 "answer": texts[name][row["id"]],
                 "f1": round(float(row_f1), 2),
                 "exact": round(float(row_exact)),
                 "confidence": round(float(confidence), 4),
+                **lacking,
             }
         models[name] = {
             "all": _summary(scores),
-            "groups": {each.name: _grouped(questions, each, scores) for each in GROUPINGS},
+            "groups": {
+                **{each.name: _grouped(questions, each, scores) for each in GROUPINGS},
+                **{each.name: _grouped(unknown, each, scores) for each in UNKNOWN_WORDS},
+            },
             "calibration": _calibration(sure, scores[:, 1]),
         }
         if data.has_unanswerable:
@@ -109,8 +123,9 @@ def _summary(scores: np.ndarray) -> dict[str, Any]:
     return {"count": count, "f1": f1, "exact": exact}
 
 
-def _grouped(questions: Sequence[Mapping[str, Any]], grouping: Any, scores: np.ndarray) -> Any:
-    labels = np.array([row[grouping.name] or "" for row in questions])
+def _grouped(rows: Sequence[Mapping[str, Any]], grouping: Any, scores: np.ndarray) -> Any:
+    """Scores of the groups; each row has the label of its question by the grouping's name."""
+    labels = np.array([row[grouping.name] or "" for row in rows])
     return {
         label: _summary(scores[labels == label])
         for label in grouping.labels

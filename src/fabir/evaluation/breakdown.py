@@ -1,16 +1,19 @@
-"""Groups of questions: by type, and by the lengths of question, answer and passage.
+"""Groups of questions: by type, by the lengths of question, answer and passage, and by the words
+that a model has no vector for.
 
-The FABIR paper shows scores by these groups (III-C, Figures 3 to 6). Where the paper does not give
-the bounds of an interval, the bounds here are this project's own.
+The FABIR paper shows scores by types and lengths (III-C, Figures 3 to 6). Where the paper does not
+give the bounds of an interval, the bounds here are this project's own.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from unicodedata import normalize
 
 from fabir.data.squad import Passage, Question
 from fabir.text.tokens import tokenise
+from fabir.text.vocabulary import UNKNOWN, Vocabulary
 
 _HOW_MUCH = re.compile(r"\bhow\s+(many|much|long)\b")
 _ASKING = re.compile(r"\b(what|who|whom|whose|when|where|which|why|how)\b")
@@ -34,6 +37,12 @@ def question_type(text: str) -> str:
 
 def _words(text: str) -> int:
     return len(tokenise(text).words)
+
+
+def unknown_words(text: str, vocabulary: Vocabulary) -> int:
+    """How many words of a text have no vector of their own: out-of-vocabulary words."""
+    words = tokenise(normalize("NFC", text), vocabulary.tokeniser).words
+    return sum(vocabulary.word_row(word) == UNKNOWN for word in words)
 
 
 @dataclass(frozen=True)
@@ -77,4 +86,33 @@ GROUPINGS = (
     _lengths("question length", (7, 9, 11, 13, 16), lambda _, question: _words(question.text)),
     Grouping("question type", TYPES, lambda _, question: question_type(question.text)),
     _lengths("passage length", (75, 100, 125, 150, 200), lambda passage, _: _words(passage.text)),
+)
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """A division of questions by how many words of a text a model has no vector for. The groups
+    differ between models.
+
+    Args:
+        name: the property that divides the groups
+        text: returns the text of a question, or None if the question is in no group
+    """
+
+    name: str
+    text: Callable[[Question], str | None]
+    labels = "0", "1", "2", "> 2"
+
+    def group(self, question: Question, vocabulary: Vocabulary) -> str | None:
+        """The label of a question, or None if it is in no group."""
+        text = self.text(question)
+        return None if text is None else self.labels[min(unknown_words(text, vocabulary), 3)]
+
+
+UNKNOWN_WORDS = (
+    UnknownWords("unknown question words", lambda question: question.text),
+    UnknownWords(
+        "unknown answer words",
+        lambda question: question.answers[0].text if question.answers else None,
+    ),
 )

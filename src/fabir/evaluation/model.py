@@ -1,10 +1,14 @@
-"""The official metrics of a model on a data set."""
+"""The official metrics of a model on a data set, and the analysis of several models."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from fabir.answer.files import given_by, no_answer_probabilities, predictions, read_dataset
+from fabir.answer.files import ALL, given_by, no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor, Reading
 from fabir.data.squad import Dataset
+from fabir.evaluation.analysis import analyse
 from fabir.evaluation.squad import evaluate
 
 
@@ -26,3 +30,21 @@ def evaluate_model(
         given = partial(Reading.given, threshold=no_answer_threshold)
         return evaluate(data, predictions(found, given))
     return evaluate(data, predictions(found), no_answer_probabilities(found), no_answer_threshold)
+
+
+def analyse_models(
+    data: Dataset, folders: Mapping[str, Sequence[str | Path | None]]
+) -> dict[str, Any]:
+    """Answer every question with each model, and break the scores down: see `analyse`.
+
+    Args:
+        folders: for each model's name the folder to load it from; of an ensemble, several
+    """
+    found, thresholds, vocabularies = {}, {}, {}
+    for name, named in folders.items():
+        predictor = Predictor.load(named)
+        found[name] = dict(read_dataset(predictor, data))
+        every = given_by(predictor, data) is ALL
+        thresholds[name] = 1.0 if every else predictor.model.no_answer_threshold
+        vocabularies[name] = predictor.model.vocabulary
+    return analyse(data, found, thresholds, vocabularies)

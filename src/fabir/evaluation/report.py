@@ -13,7 +13,7 @@ from typing import Any
 
 from fabir.data.squad import read_json
 from fabir.errors import InputError
-from fabir.evaluation.breakdown import GROUPINGS
+from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.files import replacing, write_json
 from fabir.plots import add_legend, new_figure, save, style
 
@@ -42,7 +42,7 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     Raises:
         InputError: matplotlib is missing, or a file cannot be written.
     """
-    figures = {each.name: _breakdown(analysis, each.name, each.labels) for each in GROUPINGS}
+    figures = {name: _breakdown(analysis, name) for name in _groupings(analysis)}
     figures["calibration"] = _calibration(analysis)
     write_json(output / ANALYSIS, analysis)
     for name, figure in figures.items():
@@ -70,20 +70,40 @@ def report_again(output: Path) -> Path:
     return write_report(analysis, output)
 
 
-def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -> Any:
+def _groupings(analysis: dict[str, Any]) -> dict[str, list[str]]:
+    """The names of the groupings that an analysis has, with the labels of their groups."""
+    found = [measured["groups"] for measured in analysis["readers"].values()]
+    return {
+        each.name: [
+            label for label in each.labels if any(label in groups[each.name] for groups in found)
+        ]
+        for each in (*GROUPINGS, *UNKNOWN_WORDS)
+        if all(each.name in groups for groups in found)  # an analysis of before may lack some
+    }
+
+
+def _count(analysis: dict[str, Any], grouping: str, label: str) -> str:
+    """How many questions a group has. Groups of unknown words differ between models."""
+    found = [measured["groups"][grouping] for measured in analysis["readers"].values()]
+    counts = [groups[label]["count"] if label in groups else 0 for groups in found]
+    return " / ".join(f"{count:,}" for count in (counts if len(set(counts)) > 1 else counts[:1]))
+
+
+def _breakdown(analysis: dict[str, Any], grouping: str) -> Any:
     """A plot of F1 above EM for each group, with every model's mean and its 95 % interval."""
     models = analysis["readers"]
-    counts = next(iter(models.values()))["groups"][grouping]
-    labels = [label for label in labels if label in counts]
+    labels = _groupings(analysis)[grouping]
     figure = new_figure(8, 6)
     panels = figure.subplots(len(_SCORES), 1, sharex=True)
     for axes, (key, name) in zip(panels, _SCORES.items(), strict=True):
         for number, (model, measured) in enumerate(models.items()):
-            groups = [measured["groups"][grouping][label] for label in labels]
-            means, lower, upper = zip(*(group[key] for group in groups), strict=True)
+            groups = measured["groups"][grouping]
+            places = [place for place, label in enumerate(labels) if label in groups]
+            scores = [groups[labels[place]][key] for place in places]
+            means, lower, upper = zip(*scores, strict=True)
             shift = 0.5 * ((number + 0.5) / len(models) - 0.5)
             axes.errorbar(
-                [place + shift for place in range(len(labels))],
+                [place + shift for place in places],
                 means,
                 yerr=[
                     [mean - low for mean, low in zip(means, lower, strict=True)],
@@ -99,7 +119,9 @@ def _breakdown(analysis: dict[str, Any], grouping: str, labels: Sequence[str]) -
         axes.set_axisbelow(True)
     lowest = panels[-1]
     lowest.set_xlabel(grouping + (" in words" if grouping.endswith("length") else ""))
-    ticks = [f"n = {counts[label]['count']:,}\n{textwrap.fill(label, 11)}" for label in labels]
+    ticks = [
+        f"n = {_count(analysis, grouping, label)}\n{textwrap.fill(label, 11)}" for label in labels
+    ]
     lowest.set_xticks(range(len(labels)), ticks, fontsize="small")
     add_legend(figure, lowest)
     return figure
@@ -163,12 +185,14 @@ def _confusions(analysis: dict[str, Any]) -> list[list[Any]]:
 
 def _question_rows(analysis: dict[str, Any]) -> list[list[Any]]:
     names = [each.name for each in GROUPINGS]
+    unknown = [each.name for each in UNKNOWN_WORDS if each.name in _groupings(analysis)]
+    keys = "answer", *_SCORES, *unknown
     models = list(analysis["readers"])
-    measured = [f"{model}: {key}" for model in models for key in ("answer", *_SCORES)]
+    measured = [f"{model}: {key}" for model in models for key in keys]
     rows: list[list[Any]] = [["id", "title", "question", "references", *names, *measured]]
     for row in analysis["questions"]:
         about = [row["id"], row["title"], row["question"], " | ".join(row["references"])]
-        given = [row["readers"][model][key] for model in models for key in ("answer", *_SCORES)]
+        given = [row["readers"][model][key] for model in models for key in keys]
         rows.append([*about, *(row[name] for name in names), *given])
     return rows
 
@@ -187,25 +211,21 @@ def _page(analysis: dict[str, Any], folder: Path) -> str:
         "95 % intervals of a bootstrap over questions.</p>",
         _table(
             ["reader", *_SCORES.values()],
-            [
-                [model, *map(_interval, _both(measured["all"]))]
-                for model, measured in models.items()
-            ],
+            [[model, *_intervals(measured["all"])] for model, measured in models.items()],
         ),
     ]
-    for each in GROUPINGS:
-        parts += [f"<h2>By {each.name}</h2>", _image(folder, each.name)]
-        counts = next(iter(models.values()))["groups"][each.name]
-        headings = [each.name, "questions"]
+    for name, labels in _groupings(analysis).items():
+        parts += [f"<h2>By {name}</h2>", _image(folder, name)]
+        headings = [name, "questions"]
         headings += [f"{model} {score}" for model in models for score in _SCORES.values()]
         rows = [
-            [label, f"{group['count']:,}"]
+            [label, _count(analysis, name, label)]
             + [
-                _interval(score)
+                score
                 for measured in models.values()
-                for score in _both(measured["groups"][each.name][label])
+                for score in _intervals(measured["groups"][name].get(label))
             ]
-            for label, group in counts.items()
+            for label in labels
         ]
         parts.append(_table(headings, rows))
     parts += ["<h2>Calibration</h2>", _image(folder, "calibration")]
@@ -224,13 +244,12 @@ def _page(analysis: dict[str, Any], folder: Path) -> str:
     )
 
 
-def _both(group: dict[str, Any]) -> list[list[float]]:
-    return [group[key] for key in _SCORES]
-
-
-def _interval(score: Sequence[float]) -> str:
-    mean, lower, upper = score
-    return f"{mean:.1f} [{lower:.1f}, {upper:.1f}]"
+def _intervals(group: dict[str, Any] | None) -> list[str]:
+    """F1 and EM of a group with their intervals; dashes for a group without questions."""
+    if group is None:
+        return ["-"] * len(_SCORES)
+    scores = (group[key] for key in _SCORES)
+    return [f"{mean:.1f} [{lower:.1f}, {upper:.1f}]" for mean, lower, upper in scores]
 
 
 def _worst(analysis: dict[str, Any]) -> str:

@@ -1,0 +1,1 @@
+"""Published data sets of other formats, converted to SQuAD's: a file for each format."""
