@@ -20,6 +20,7 @@ from fabir.training.distillation import teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.loss import span_loss
 from fabir.training.settings import TrainingConfig
+from factories import small_reader
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 CONFIG = TrainingConfig(batch_size=6, length_groups=1, max_question=7)
@@ -166,8 +167,23 @@ def test_a_run_with_a_teacher_goes_on_with_one(files: Files, teacher: Path, tmp_
     train_tiny(files, tmp_path, longer, resume=True, teachers=(teacher,))
 
 
-def test_both_know_no_answer_or_neither(teacher: Path) -> None:
-    with pytest.raises(InputError, match="must both have a place for no answer"):
+def test_a_teacher_that_knows_no_answer_teaches_the_other_places(tmp_path: Path) -> None:
+    reader = small_reader("crossconv", no_answer=True)
+    reader.save(tmp_path)
+    distilled = distilled_from(tmp_path)
+    own = usable_examples(build_features(dataset()), reader.vocabulary, CONFIG)
+    for row in distilled.rows:
+        batch, _ = own.batch(np.array([row]))
+        sides = logits(reader, batch)
+        expected = np.stack([side[0, 1:] for side in sides[:2]], axis=1)
+        expected = np.exp(expected) / np.exp(expected).sum(axis=0)
+        assert distilled.teacher_probabilities is not None
+        found = distilled.teacher_probabilities[row]
+        np.testing.assert_allclose(found, expected[: len(found)], atol=0.01)
+
+
+def test_a_student_that_knows_no_answer_needs_such_a_teacher(teacher: Path) -> None:
+    with pytest.raises(InputError, match="has no place for no answer before the passage"):
         distilled_from(teacher, examples=student_examples(no_answer=True))
 
 

@@ -57,8 +57,8 @@ def teacher_probabilities(
         places: places before each passage, 0 or 1: see `Vocabulary.no_answer`
 
     Raises:
-        InputError: a teacher may say by such a place that there is no answer, the student not, or
-            the reverse.
+        InputError: the student may say by such a place that there is no answer, a teacher not. If
+            only the teacher may, its other places teach.
     """
     said = [
         _average([_cached(folder, part, config, places, cache) for folder in teachers[:readers]])
@@ -108,12 +108,21 @@ def _cached(
         ):
             np.savez(file, values=found.values, offsets=found.offsets)
     lengths = features.passages.lengths[features.passage_of]
-    if (found.lengths - lengths)[found.lengths > 0].max(initial=0) != places:
+    own_places = (found.lengths - lengths)[found.lengths > 0].max(initial=0)
+    if own_places < places:
         raise InputError(
-            f"the teacher {folder} and the student must both have a place for no answer before the "
-            "passage, or neither: train them on the same kind of data"
+            f"the teacher {folder} has no place for no answer before the passage, but the student "
+            "has: train them on the same kind of data"
         )
-    return found
+    return found if own_places == places else _without_place(found)
+
+
+def _without_place(said: Ragged) -> Ragged:
+    """What a teacher says of the words of a passage, without the place before it."""
+    words = np.ones(len(said.values), bool)
+    words[said.offsets[:-1][said.lengths > 0]] = False
+    lengths = np.maximum(said.lengths - 1, 0)
+    return Ragged(said.values[words], np.concatenate([[0], np.cumsum(lengths)]))
 
 
 def _read(teacher: Model, features: Features, config: TrainingConfig) -> Ragged:
