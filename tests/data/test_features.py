@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from fabir.data.features import (
     renumber,
 )
 from fabir.data.squad import Answer, Dataset, Passage, Question, read_squad
-from fabir.text.tokens import tokenise
+from fabir.text.tokens import Tokeniser, tokenise
 from fabir.text.vocabulary import Vocabulary
 from tiny import Files, dataset
 
@@ -78,6 +79,20 @@ def test_words_offsets_and_questions_are_those_of_the_texts() -> None:
         assert words_of(features, features.questions, row) == tokenise(question.text).words
         assert data.passages[features.passage_of[row]] == passage
     assert len(set(features.spellings)) == len(features.spellings)
+
+
+def test_a_tokeniser_has_features_of_its_own(files: Files, tmp_path: Path) -> None:
+    text = "It's a well-known bee."
+    data = one(text, (answer(text, "well-known"),))
+    words = []
+    for tokeniser in get_args(Tokeniser):
+        features = load_features(data, [files.train], tmp_path, tokeniser=tokeniser)
+        assert_equal(features, build_features(data, tokeniser=tokeniser))
+        places = zip(features.starts[0], features.ends[0], strict=True)
+        words.append(words_of(features, features.passages, 0))
+        assert words[-1] == [text[start:end] for start, end in places]
+    assert words[0] == ["It", "'s", "a", "well", "-", "known", "bee", "."]
+    assert words[1] == ["It", "'s", "a", "well-known", "bee", "."]
 
 
 def test_spans_give_back_the_texts_of_the_answers() -> None:

@@ -244,6 +244,8 @@ def test_settings_that_do_not_fit(folder: Path, key: str, value: Any, named: str
         ("fixed", None),
         ("characters", 5),
         ("characters", "a"),
+        ("tokeniser", "spacy"),
+        ("tokeniser", ["nltk"]),
         ("max_characters", "8"),
         ("max_characters", True),
         ("max_characters", -1),

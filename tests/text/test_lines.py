@@ -54,7 +54,7 @@ def test_other_line_ends_divide(text: str) -> None:
         (ADDRESS, "Satoshi Sekine;New York University;715 Broadway"),
         ("Wick:\n1934\nMarl, \n1911", "Wick:\n1934;Marl, \n1911"),
         ("Opened 1934\n\n  Rain falls.\n\nSnow", "Opened 1934.\n  Rain falls.\n\nSnow"),
-        ("Wick   1934\t410", "Wick,  1934,410"),
+        ("Wick   1934\t410\tm", "Wick,  1934;410,m"),
         ("Wick  1934 410", "Wick  1934 410"),
         ("    Wick\t \n ", "    Wick\t \n "),
     ],

@@ -1,20 +1,27 @@
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fabir.text.tokens import tokenise
+from fabir.errors import InputError
+from fabir.text import tokens as module
+from fabir.text.lines import divide
+from fabir.text.tokens import Tokeniser, check_tokeniser, tokenise
 
 AWKWARD = st.text(
-    alphabet="aZn't’.,0159 \t\n-'\"_\u0301\u0939\u093f\u0e17\u6771\u200b\u200d👩🏽\x00\x1f"
+    alphabet="aZn't’.,0159 \t\n-'`\"_\u0301\u0939\u093f\u0e17\u6771\u200b\u200d👩🏽\x00\x1f"
 )
 
 
-@given(st.text() | AWKWARD)
-@example("")
-@example(" \n\t\u3000\x1c")
-@example("don't U.S. 1,000.5 km² 10th 👩🏽‍🚒 नमस्ते 東京 \ud800")
-def test_words_stand_where_the_offsets_say(text: str) -> None:
-    tokens = tokenise(text)
+@pytest.mark.parametrize("tokeniser", ["fabir", "nltk"])
+@given(text=st.text() | AWKWARD)
+@example(text="")
+@example(text=" \n\t\u3000\x1c")
+@example(text="don't U.S. 1,000.5 km² 10th 👩🏽‍🚒 नमस्ते 東京 \ud800")
+@example(text="\"'' ``'\"\"` ('' \" '')\n\"x,1.\" cannot")
+def test_words_stand_where_the_offsets_say(text: str, tokeniser: Tokeniser) -> None:
+    tokens = tokenise(text, tokeniser)
     assert len(tokens.words) == len(tokens.starts) == len(tokens.ends)
     end = 0
     for word, start, stop in zip(tokens.words, tokens.starts, tokens.ends, strict=True):
@@ -88,3 +95,42 @@ def test_hostile_text_takes_no_longer(piece: str) -> None:
 
 def test_a_long_word_is_one_word() -> None:
     assert tokenise("x" * 10_000 + " y").ends == [10_000, 10_002]
+
+
+QUOTES = (
+    """He said "I can't", and ''left''. It cost $3.88 (roughly 3,36 euros) in the U.S. by 1990."""
+)
+
+
+@pytest.mark.parametrize(
+    "text", [QUOTES, "\"Wanna?\" --Ann's dogs' 'home' [a]; 5%", "Mr. Ab. Cd, 3:30"]
+)
+def test_nltk_is_that_of_nltk(text: str) -> None:
+    from nltk.tokenize import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    expected = [
+        (begin + start, begin + stop)
+        for begin, end in PunktSentenceTokenizer().span_tokenize(text)
+        for start, stop in NLTKWordTokenizer().span_tokenize(text[begin:end])
+    ]
+    found = tokenise(text, "nltk")
+    assert list(zip(found.starts, found.ends, strict=True)) == expected
+
+
+def test_nltk_tells_the_marks_of_a_layout_from_the_words_beside_them() -> None:
+    divided = divide("A title\n\nits text\nRome\t1871")
+    assert len(divided.marks) == 3
+    found = tokenise(divided.text, "nltk")
+    assert found.words == ["A", "title", ".", "its", "text", ";", "Rome", ",", "1871"]
+    assert set(divided.marks) < set(found.starts)
+
+
+def test_a_tokeniser_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="no tokeniser is called 'spacy'"):
+        check_tokeniser("spacy")
+    monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
+    module._nltk.cache_clear()
+    with pytest.raises(InputError, match=r"needs NLTK: pip install 'fabir\[nltk\]'"):
+        tokenise("A", "nltk")
+    assert tokenise("A").words == ["A"]

@@ -8,14 +8,17 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from fabir.answer.predictor import Predictor
 from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
 from fabir.errors import InputError
+from fabir.explain.page import explain
 from fabir.runtime.store import VOCABULARY, WORDS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
 from fabir.training.settings import VectorsConfig
+from factories import small_reader
 from tiny import Files, dataset, run_config, train_tiny
 
 CONFIG = run_config(epochs=1)
@@ -41,6 +44,32 @@ def test_a_run_reports_what_it_cannot_use(
     output, errors = capsys.readouterr()
     assert output == ""
     assert errors.startswith("19 questions; 0 answers do not fall on word borders")
+
+
+def test_a_model_answers_with_the_tokeniser_it_was_trained_with(
+    files: Files, tmp_path: Path
+) -> None:
+    """NLTK leaves "well-known" one word; our own tokeniser divides it."""
+    words = replace(CONFIG.vocabulary, tokeniser="nltk")
+    train_tiny(files, tmp_path / "run", replace(CONFIG, vocabulary=words))
+    predictor = Predictor.load(tmp_path / "run")
+    assert predictor.model.vocabulary.tokeniser == "nltk"
+    passage = 'The "well-known" bees.'
+    places = []
+    for reader in (predictor, Predictor(small_reader())):
+        found = next(reader.read_all([("Who?", passage)], top_k=20)).answers
+        places.append({end for answer in found for end in (answer.start, answer.end)})
+        assert all(answer.text == passage[answer.start : answer.end] for answer in found)
+    dash = passage.index("-")
+    assert dash in places[1]
+    assert dash not in places[0]
+    model = TorchModel.load(tmp_path / "run")
+    assert explain(model, "Who?", passage).words[1:3] == ['"', "well-known"]
+    refused = "has the tokeniser nltk: train with --vocabulary"
+    with pytest.raises(InputError, match=refused):
+        train_tiny(files, tmp_path / "start", CONFIG, start=tmp_path / "run")
+    with pytest.raises(InputError, match=refused):
+        train_tiny(files, tmp_path / "taught", CONFIG, teachers=(tmp_path / "run",))
 
 
 def test_bad_answers_are_treated_as_asked(

@@ -12,6 +12,7 @@ from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
 from fabir.text.lines import divide
+from fabir.text.tokens import Tokeniser
 from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
@@ -39,14 +40,18 @@ class PassageCache:
         window: words of a part at most
         stride: words from one part's beginning to the next
         budget: bytes; see `fabir.runtime.memory`
+        tokeniser: the model's
 
     Raises:
         InputError: a stride that does not fit the window.
     """
 
-    def __init__(self, window: int, stride: int, budget: int = BUDGET) -> None:
+    def __init__(
+        self, window: int, stride: int, budget: int = BUDGET, tokeniser: Tokeniser = "fabir"
+    ) -> None:
         windows(0, window, stride)  # checks both
         self.window, self.stride, self.budget = window, stride, budget
+        self.tokeniser: Tokeniser = tokeniser
         self._lock = make_lock()
         self.clear()
 
@@ -91,7 +96,7 @@ class PassageCache:
 
     def _split(self, passage: str) -> list[Part]:
         divided = divide(passage)
-        words, starts, ends = place_words(divided.text)
+        words, starts, ends = place_words(divided.text, self.tokeniser)
         lines = np.searchsorted(divided.breaks, starts) if divided.breaks else None
         if lines is not None:
             lines[np.isin(starts, divided.marks)] = -1

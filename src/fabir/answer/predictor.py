@@ -1,7 +1,7 @@
 """The `Predictor`: it takes questions and passages, and returns answers."""
 
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError, InputWarning
 from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
+from fabir.runtime.ensemble import load_ensemble
 from fabir.runtime.locate import find_model
 from fabir.runtime.memory import BUDGET
 from fabir.text.units import visible_tokens
@@ -60,7 +61,7 @@ class Predictor:
             if words < 1:
                 raise InputError(f"{name} must be at least 1 word, not {words}")
         self.threshold = check_threshold(threshold)
-        self._passages = PassageCache(window, stride, memory)
+        self._passages = PassageCache(window, stride, memory, model.vocabulary.tokeniser)
         prepare_to_answer()
         self.model = model
         self.window, self.stride = window, stride
@@ -80,14 +81,20 @@ class Predictor:
 
     @classmethod
     def load(
-        cls, folder: str | Path | None = None, *, threshold: float | None = None, **options: int
+        cls,
+        folder: str | Path | Sequence[str | Path | None] | None = None,
+        *,
+        threshold: float | None = None,
+        **options: int,
     ) -> "Predictor":
         """Load the model in `folder`, or the bundled model "fast".
 
-        `folder` may also be "fast" or "accurate", or "owner/name" on the Hugging Face hub. An
+        `folder` may also be "fast" or "accurate", or "owner/name" on the Hugging Face hub. Several
+        of them answer with the mean of what they say: see `fabir.runtime.ensemble.Ensemble`. An
         exported model needs no torch.
         """
-        return cls(load_model(find_model(folder)), threshold=threshold, **options)
+        folders = [folder] if folder is None or isinstance(folder, str | Path) else folder
+        return cls(load_ensemble(folders), threshold=threshold, **options)
 
     @classmethod
     def from_pretrained(
@@ -224,7 +231,7 @@ class Predictor:
         self._batched.clear()
 
     def _windows(self, number: int, question: str, passage: str) -> list[Window]:
-        asked = visible_tokens(question).words
+        asked = visible_tokens(question, self.model.vocabulary.tokeniser).words
         if not asked:
             raise InputError(f"question {number + 1} is empty: ask something")
         if len(asked) > self.max_question:

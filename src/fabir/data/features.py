@@ -16,10 +16,10 @@ from fabir.data.squad import Answer, Dataset, Passage
 from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
 from fabir.text.lines import divide
-from fabir.text.tokens import TOKENISER, Tokens, tokenise
+from fabir.text.tokens import TOKENISER, Tokeniser, Tokens, tokenise
 from fabir.text.vocabulary import Vocabulary, WordTable
 
-_VERSION = "3"
+_VERSION = "4"
 
 OnUnaligned = Literal["skip", "widen"]
 
@@ -93,7 +93,9 @@ def align(answer: Answer, tokens: Tokens) -> tuple[tuple[int, int] | None, bool]
     return (first, last), (tokens.starts[first], tokens.ends[last]) == (begin, end)
 
 
-def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Features:
+def build_features(
+    dataset: Dataset, on_unaligned: OnUnaligned = "skip", tokeniser: Tokeniser = "fabir"
+) -> Features:
     """Tokenise a data set and align its answers. Lines are divided as when answering.
 
     `on_unaligned` says what happens to an answer that begins or ends inside a token: `skip` leaves
@@ -108,7 +110,7 @@ def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Feat
         return [numbers.setdefault(word, len(numbers)) for word in words]
 
     for index, passage in enumerate(track(dataset.passages, "tokenising")):
-        tokens = tokenise(divide(passage.text).text)
+        tokens = tokenise(divide(passage.text).text, tokeniser)
         passages.append(number(tokens.words))
         starts.append(tokens.starts)
         ends.append(tokens.ends)
@@ -116,7 +118,7 @@ def build_features(dataset: Dataset, on_unaligned: OnUnaligned = "skip") -> Feat
             spans.append(found)
             unaligned.append(missed)
         for question in passage.questions:
-            questions.append(number(tokenise(question.text).words))
+            questions.append(number(tokenise(question.text, tokeniser).words))
             passage_of.append(index)
     return Features(
         passages=ragged(passages),
@@ -149,6 +151,7 @@ def load_features(
     sources: Sequence[Path],
     cache: Path | None = None,
     on_unaligned: OnUnaligned = "skip",
+    tokeniser: Tokeniser = "fabir",
 ) -> Features:
     """The features of `dataset`, which was read from `sources`; cached on disk.
 
@@ -160,11 +163,12 @@ def load_features(
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     digest.update(repr((TOKENISER, _VERSION, len(dataset), dataset.bad_answers)).encode())
     digest.update(b"" if on_unaligned == "skip" else on_unaligned.encode())
+    digest.update(b"" if tokeniser == "fabir" else tokeniser.encode())
     path = (cache or cache_folder("features")) / f"{digest.hexdigest()}.npz"
     try:
         return _read(path)
     except Exception:  # whatever a damaged archive raises, the entry can be rebuilt
-        features = build_features(dataset, on_unaligned)
+        features = build_features(dataset, on_unaligned, tokeniser)
     with writing(path, wait=True), replacing(path) as temporary:
         _write(features, temporary)
     return features

@@ -67,8 +67,10 @@ def explain(
         InputError: a blank question or passage, or `threshold` is not from 0 to 1.
     """
     predictor = Predictor(model, threshold=threshold)
-    tokens = visible_tokens(passage)
-    asked = visible_tokens(question).words[: predictor.max_question]
+    tokens, asked = (
+        visible_tokens(text, model.vocabulary.tokeniser) for text in (passage, question)
+    )
+    asked = asked.words[: predictor.max_question]
     if not asked:
         raise InputError("the question is empty: ask something")
     if not tokens.words:

@@ -33,6 +33,7 @@ from safetensors import SafetensorError, safe_open
 from fabir.errors import InputError
 from fabir.files import replacing, write_json
 from fabir.runtime.settings import SETTINGS, Settings, format_states, read_json, read_states
+from fabir.text.tokens import Tokeniser, check_tokeniser
 from fabir.text.vocabulary import Vocabulary
 
 VOCABULARY, WORDS, WEIGHTS = "vocabulary.json", "words.safetensors", "network.safetensors"
@@ -203,6 +204,7 @@ def write_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
         "fixed": vocabulary.fixed,
         "characters": vocabulary.characters,
         "max_characters": vocabulary.max_characters,
+        "tokeniser": vocabulary.tokeniser,
     }
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
@@ -211,7 +213,8 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     """The words and characters of a model.
 
     Raises:
-        InputError: the file cannot be read, or a value has a wrong type or range.
+        InputError: the file cannot be read, a value has a wrong type or range, or the model needs
+            NLTK, which is not installed.
     """
     path = path_of(folder, VOCABULARY)
     kinds = {"trained": list, "fixed": list, "characters": str, "max_characters": int}
@@ -228,7 +231,15 @@ def read_vocabulary(folder: Path) -> Vocabulary:
         fixed=tuple(fields["fixed"]),
         characters=fields["characters"],
         max_characters=fields["max_characters"],
+        tokeniser=_tokeniser(path, fields.get("tokeniser", "fabir")),
     )
+
+
+def _tokeniser(path: Path, name: Any) -> Tokeniser:
+    try:
+        return check_tokeniser(name)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def read_words(folder: Path, vocabulary: Vocabulary, *, exported: bool) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ _BREAK = re.compile(
     r"|(?P<gap>\t\s*|[^\S\n]{3,}))(?=\S)"
 )
 _MARKS = {"paragraph": ".", "line": ";", "gap": ","}
+_GLUED = re.compile(r"\d\s\d")  # with a comma in its middle it is one number
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 # What a new item or a cell of a table begins with.
@@ -60,7 +61,8 @@ def divide(text: str) -> Divided:
             breaks.append(place)
             if text[max(0, place - 80) : place].rstrip()[-1:] not in _PUNCTUATION:
                 characters = characters or list(text)
-                characters[place] = _MARKS[found.lastgroup or ""]
+                glued = _GLUED.fullmatch(text, place - 1, place + 2)
+                characters[place] = ";" if glued else _MARKS[found.lastgroup or ""]
                 marks.append(place)
     return Divided("".join(characters) if marks else text, breaks, marks)
 

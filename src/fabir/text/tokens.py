@@ -1,12 +1,20 @@
-"""Splits text into words with character offsets: the only tokeniser of the project.
+"""Splits text into words with character offsets.
 
-It is one pass of one regular expression, without word lists or downloads. docs/tokenisation.md
-compares it with others. The vocabulary decides how words are looked up (lower case).
+Our tokeniser is one pass of one regular expression, without word lists or downloads. A model may
+have NLTK's instead, which FABIR's authors used; its vocabulary says so. docs/tokenisation.md
+compares them. The vocabulary decides how words are looked up (lower case).
 """
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from fabir.errors import InputError
+
+Tokeniser = Literal["fabir", "nltk"]
 
 # Part of every cache key that depends on the words. Raise it when any text splits differently.
 TOKENISER = "1"
@@ -24,13 +32,16 @@ class Tokens:
     ends: list[int]
 
 
-def tokenise(text: str) -> Tokens:
+def tokenise(text: str, tokeniser: Tokeniser = "fabir") -> Tokens:
     """Split `text` into words; every character that is not white space is in exactly one of them.
 
     Takes any string: empty (no words), any script, emoji, control characters, lone surrogates.
-    The time is linear in the length, also for one word of a million characters.
+    The time of our tokeniser is linear in the length, also for one word of a million characters.
+
+    Raises:
+        InputError: `tokeniser` is "nltk" and NLTK is not installed.
     """
-    words: list[str] = _find_words(text)
+    words: list[str] = _find_words(text) if tokeniser == "fabir" else _nltk_words(text)
     starts, ends = [], []
     end = 0
     for word in words:
@@ -40,6 +51,54 @@ def tokenise(text: str) -> Tokens:
         starts.append(start)
         ends.append(end)
     return Tokens(words, starts, ends)
+
+
+def check_tokeniser(tokeniser: str) -> Tokeniser:
+    """The tokeniser of that name. An InputError says that there is none, or what it lacks."""
+    if tokeniser == "nltk":
+        _nltk()
+    elif tokeniser != "fabir":
+        raise InputError(f"no tokeniser is called {tokeniser!r}: there are fabir and nltk")
+    return tokeniser
+
+
+def _nltk_words(text: str) -> list[str]:
+    """NLTK's words of NLTK's sentences, as they stand in the text: it writes quotes anew.
+
+    A line ends a sentence, and a comma before a digit is a word of its own unless a digit stands
+    before it. `fabir.text.lines.divide` writes such full stops and commas.
+    """
+    sentences, words = _nltk()
+    found = []
+    for line in text.split("\n"):
+        for begin, end in sentences(line):
+            at = begin
+            for word in words(line[begin:end]):
+                while line[at].isspace():
+                    at += 1
+                if word in _NLTK_QUOTES:
+                    word = line[at] if line[at] == '"' else line[at : at + 2]
+                found += _COMMA.split(word)
+                at += len(word)
+    return found
+
+
+@cache
+def _nltk() -> tuple[Callable[[str], Any], Callable[[str], list[str]]]:
+    """NLTK's functions that split a text into spans of sentences, and a sentence into words.
+
+    The sentence splitter is untrained: the trained one is a download.
+    """
+    try:
+        from nltk.tokenize import NLTKWordTokenizer
+        from nltk.tokenize.punkt import PunktSentenceTokenizer
+    except ImportError as error:
+        raise InputError("the tokeniser nltk needs NLTK: pip install 'fabir[nltk]'") from error
+    return PunktSentenceTokenizer().span_tokenize, NLTKWordTokenizer().tokenize
+
+
+_NLTK_QUOTES = "``", "''"
+_COMMA = re.compile(r"(?<=\D)(,)(?=\d)")
 
 
 def _joining_characters() -> str:

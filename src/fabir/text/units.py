@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fabir.text.tokens import Tokens, tokenise
+from fabir.text.tokens import Tokeniser, Tokens, tokenise
 
 _NUMBER = "|".join(
     [
@@ -78,12 +78,14 @@ _INVISIBLE = re.compile(
 )
 
 
-def place_words(text: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+def place_words(
+    text: str, tokeniser: Tokeniser = "fabir"
+) -> tuple[list[str], np.ndarray, np.ndarray]:
     """The visible words of a text, and of each the place in the text of the least answer with it.
 
     Shape: starts, ends [words] int64, half-open, both ascending; words of one unit have the same
     """
-    tokens = visible_tokens(text)
+    tokens = visible_tokens(text, tokeniser)
     starts, ends = np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
     for begin, end in _units(text):
         first, last = bisect_right(tokens.ends, begin), bisect_left(tokens.starts, end)
@@ -104,10 +106,10 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
             yield cluster.span()
 
 
-def visible_tokens(text: str) -> Tokens:
+def visible_tokens(text: str, tokeniser: Tokeniser = "fabir") -> Tokens:
     """The words of a text without its invisible characters, with their places in the whole text."""
     if not _INVISIBLE.search(text):
-        return tokenise(text)
+        return tokenise(text, tokeniser)
     kept: list[str] = []
     places: list[np.ndarray] = []
     end = 0
@@ -120,7 +122,7 @@ def visible_tokens(text: str) -> Tokens:
         end = match.end()
     kept.append(text[end:])
     places.append(np.arange(end, len(text)))
-    tokens = tokenise("".join(kept))
+    tokens = tokenise("".join(kept), tokeniser)
     place = np.concatenate(places)
     starts, ends = (
         place[np.array(tokens.starts, np.int64)],

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fabir.text.tokens import Tokeniser
+
 PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
 _SPELLING = 160  # approximate bytes of a spelling, its number and its dictionary entry
 NO_ANSWER = " "  # the token before a passage that means "no answer"; no real token is spelt so
@@ -21,12 +23,14 @@ class VocabularyConfig:
         max_characters: the first characters of a word, which the network reads
         fixed_words: how many words of the vectors file are kept, the most frequent (first) ones.
             Words seen in training are always kept. 0 keeps all
+        tokeniser: "fabir", or NLTK's ("nltk"), which FABIR's authors used
     """
 
     word_count: int = 100
     character_count: int = 50
     max_characters: int = 20
     fixed_words: int = 0
+    tokeniser: Tokeniser = "fabir"
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,15 @@ class Vocabulary:
     """Words and characters of a reader.
 
     Rows of words: 0 padding, 1 unknown, then `trained`, then `fixed`; words are looked up
-    lower-cased. Rows of characters: 0 padding, 1 unknown, then `characters`.
+    lower-cased. Rows of characters: 0 padding, 1 unknown, then `characters`. Texts are split by
+    `tokeniser`.
     """
 
     trained: tuple[str, ...]
     fixed: tuple[str, ...]
     characters: str
     max_characters: int
+    tokeniser: Tokeniser = "fabir"
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
     _character_rows: np.ndarray = field(init=False, repr=False, compare=False)
 
@@ -108,6 +114,7 @@ def build_vocabulary(
         fixed=tuple(known[row] for row in chosen),
         characters="".join(_frequent(characters.items(), config.character_count)),
         max_characters=config.max_characters,
+        tokeniser=config.tokeniser,
     )
     return vocabulary, chosen
 

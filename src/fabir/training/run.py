@@ -16,8 +16,9 @@ from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import writing
 from fabir.runtime.locate import find_model
+from fabir.runtime.store import read_vocabulary
 from fabir.runtime.torch_model import TorchModel
-from fabir.text.vocabulary import build_vocabulary
+from fabir.text.vocabulary import Vocabulary, build_vocabulary
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.distillation import teacher_digest, teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
@@ -63,6 +64,8 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
     teachers = [find_model(name) for name in files.teachers]
     digests = [teacher_digest(folder) for folder in teachers]
+    for folder in teachers:
+        _check_tokeniser(config, read_vocabulary(folder), folder)
     ready = prepare(config, files)
     examples, settings = ready.examples, " ".join([ready.settings, *digests])
     if resume:
@@ -73,7 +76,13 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
         places = len(examples.table.before)
         read = zip(files.read_train(), files.train, strict=True)
         parts = [
-            load_features(data, [path], on_unaligned=files.on_unaligned) for data, path in read
+            load_features(
+                data,
+                [path],
+                on_unaligned=files.on_unaligned,
+                tokeniser=config.vocabulary.tokeniser,
+            )
+            for data, path in read
         ]
         said = teacher_probabilities(teachers, parts, config.training, places)
         examples = replace(examples, teacher_probabilities=said)
@@ -97,7 +106,10 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     parts = list(files.read_train())
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
-    features = load_features(data, files.train, on_unaligned=files.on_unaligned)
+    tokeniser = config.vocabulary.tokeniser
+    features = load_features(
+        data, files.train, on_unaligned=files.on_unaligned, tokeniser=tokeniser
+    )
     _report(data, features, files)
     torch.manual_seed(config.training.seed)
     no_answer = any(question.impossible for _, question in data.questions)
@@ -107,6 +119,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         reader = _sharing(config, files.words)
     else:
         reader = _new(config, features, files, no_answer)
+    _check_tokeniser(config, reader.vocabulary, files.start or files.words)
     head = reader.network.tells_no_answer
     if head and not no_answer:
         reader.no_answer_threshold = 1.0
@@ -118,6 +131,14 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         features, reader.vocabulary, config.training, file_of, unanswerable=head
     )
     return Prepared(reader, examples, _settings(config, features, reader))
+
+
+def _check_tokeniser(config: RunConfig, vocabulary: Vocabulary, folder: Path | None) -> None:
+    if vocabulary.tokeniser != config.vocabulary.tokeniser:
+        raise InputError(
+            f"the reader in {folder} has the tokeniser {vocabulary.tokeniser}: "
+            f"train with --vocabulary.tokeniser {vocabulary.tokeniser}"
+        )
 
 
 def _check_resumable(
