@@ -25,11 +25,13 @@ NEAR_TIES = {
         *("company-3", "life-10", "life-7", "recipe-3", "science-8", "sport-10", "sport-5"),
         *("town-1", "travel-6"),
     },
-    "accurate": {"manual-3", "manual-7", "science-4", "sport-10", "sport-9"},
+    "accurate": {
+        *("company-10", "company-7", "life-6", "life-7", "manual-7", "town-1", "town-4", "town-8"),
+    },
 }
 PINNED = {
     "fast": {"exact": 72.527, "f1": 77.401, "total": 91},
-    "accurate": {"exact": 67.368, "f1": 74.499, "total": 95},
+    "accurate": {"exact": 69.565, "f1": 76.167, "total": 92},
 }
 ADVICE = """The scores of a bundled reader differ from the pinned ones.
 If a new reader was trained on purpose, copy its scores to PINNED in this file. Evaluate it on
