@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
-from fabir.readers.fabir import DecoupledAttention, Fabir, FabirConfig, ProcessingLayer
+from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.readers.fabir_layers import DecoupledAttention, ProcessingLayer
 from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader

@@ -23,7 +23,7 @@ from fabir.layers.no_answer import NoAnswerHead
 from fabir.layers.pointer import ConvolutionSelector, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields
-from fabir.readers.fabir import DecoupledAttention
+from fabir.readers.fabir_layers import DecoupledAttention
 from fabir.readers.network import Network
 from fabir.text.vocabulary import UNKNOWN
 
