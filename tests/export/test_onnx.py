@@ -112,10 +112,8 @@ def test_answers_are_those_of_the_model_it_came_from(
                 modelling_layers=0,
             ),
         ),
-        ("a3", A3Config(attention="cross", values="inputs", modelling_layers=0, characters=False)),
         ("qanet", QanetConfig(convolutions=1, model_convolutions=1)),
         ("qanet", QanetConfig(encoder="recurrent", recurrent_layers=2, scale_embedding=False)),
-        ("fabir", FabirConfig(layers=1)),
         (
             "fabir",
             FabirConfig(
@@ -127,16 +125,6 @@ def test_answers_are_those_of_the_model_it_came_from(
                 layer_type="bidirectional",
                 learned_positions=20,
                 selector_convolutions=3,
-            ),
-        ),
-        (
-            "fabir",
-            FabirConfig(
-                layers=1,
-                reduction="feed-forward",
-                attention_height=3,
-                cross_attention="row-wise",
-                selector_convolutions=1,
             ),
         ),
     ],
