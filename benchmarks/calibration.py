@@ -5,7 +5,7 @@ its config.json, see `fabir.runtime.settings.Calibration`.
         [--questions 400] [--collections 400] [--reader DIR] [--save]
 
 Questions are asked of one whole and of many small collections. The whole collection has all
-passages of the file but those of every second question. A small one has 1 to 50 documents of random
+passages of the file but every second one of those that are asked about. A small one has 1 to 50 documents of random
 articles. Half the time they are cut to a few sentences, and half the time their title is a heading
 in the text. A small collection is asked three kinds of question:
 
@@ -16,8 +16,8 @@ in the text. A small collection is asked three kinds of question:
 
 These are the shortest questions of their passages, because people ask their own notes in few words.
 `--documents` names SQuAD 2.0 files of documents and tables, such as dev/make_documents.py holds
-back. They are one more collection, which lacks the documents of every second question, and the
-answers of the unanswerable ones.
+back. They are one more collection, which lacks every second document that is asked about, and the
+answers of the unanswerable questions.
 
 All kinds of one collection have equal weight; so have the whole, the small ones and the documents.
 A question that finds no passage has no answer to judge and counts for nothing.
@@ -133,7 +133,7 @@ def ask_whole(
 ) -> Iterator[Asked]:
     """Ask `questions` spread over the data of a collection that lacks half of their passages."""
     asked = list(data.questions)[:: max(1, len(data) // questions)]
-    missing = {passage for passage, _ in asked[1::2]}
+    missing = set(list(dict.fromkeys(passage for passage, _ in asked))[1::2])
     with tempfile.TemporaryDirectory() as name:
         index = build([each for each in data.passages if each not in missing], Path(name))
         for passage, question in track(asked, "asking", len(asked)):
