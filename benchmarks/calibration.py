@@ -5,9 +5,9 @@ its config.json, see `fabir.runtime.settings.Calibration`.
         [--questions 400] [--collections 400] [--reader DIR] [--save]
 
 Questions are asked of one whole and of many small collections. The whole collection has all
-passages of the file but every second one of those that are asked about. A small one has 1 to 50 documents of random
-articles. Half the time they are cut to a few sentences, and half the time their title is a heading
-in the text. A small collection is asked three kinds of question:
+passages of the file but every second one of those that are asked about. A small one has 1 to 50
+documents of random articles. Half the time they are cut to a few sentences, and half the time their
+title is a heading in the text. A small collection is asked three kinds of question:
 
 - answered: a question about one of its documents
 - lacking: of ten questions about other passages of its articles, and of ten about other articles,

@@ -534,7 +534,8 @@ def test_what_a_refusal_proposes_is_there(
 
 
 def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
-    listed = dict(line.split() for line in run(capsys, "readers").splitlines())
+    _, rows = run(capsys, "readers").split("\n\n")
+    listed = dict(line.split() for line in rows.splitlines()[1:])
     assert listed.keys() == set(CONFIGS)
     detail = run(capsys, "readers", "--detail", "fabir").splitlines()
     parameters = listed["fabir"]

@@ -17,7 +17,7 @@ def add_commands(add: AddCommand) -> None:
     _add_find_lr(add("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
     _add_plot(add("plot", _plot, "training curves of runs, or the attention of positions"))
     _add_reproduce(add("reproduce", _reproduce, "reproduce a paper's table by training its rows"))
-    _add_readers(add("readers", _readers, "the readers of the papers and their parameters"))
+    _add_readers(add("readers", _readers, "the trained readers, and the papers' rows to train"))
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
@@ -219,11 +219,29 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detail", metavar="NAME", help="show this reader, component by component")
+    parser.add_argument("--detail", metavar="NAME", help="show this row, component by component")
+    parser.add_argument(
+        "--trained",
+        type=Path,
+        default=Path("trained"),
+        metavar="DIR",
+        help="list the trained readers in this folder too (default: trained)",
+    )
 
 
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.runtime.cards import find_trained
+    from fabir.runtime.locate import BUNDLED_MODELS
     from fabir.training.rows import describe, describe_all
 
+    if not options.detail:
+        print(f"{'trained':<40}{'MB':>6}{'F1':>8}{'EM':>8}")
+        for each in find_trained(BUNDLED_MODELS, options.trained):
+            bundled = each.folder.parent == BUNDLED_MODELS
+            name = each.folder.name if bundled else str(each.folder)
+            scores = (each.scores.get(metric) for metric in ("f1", "exact_match"))
+            columns = "".join(" " * 8 if it is None else f"{it:8.2f}" for it in scores)
+            print(f"{name:<40}{each.size / 1e6:6.1f}{columns}".rstrip())
+        print(f"\n{'to train':<40}{'parameters':>12}")
     for part in describe(options.detail) if options.detail else describe_all():
         print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")
