@@ -38,7 +38,7 @@ def write(folder: Path, text: str) -> str:
 @pytest.mark.parametrize("name", shipped())
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
-    assert study.budgets.keys() == {"full", "short", "medium", "smoke"}
+    assert study.budgets.keys() == {"full", "full-50d", "short", "medium", "smoke"}
     for row in study.rows:
         for budget in study.budgets:
             config = study.run_config(row, budget)
