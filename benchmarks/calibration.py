@@ -24,8 +24,8 @@ A question that finds no passage has no answer to judge and counts for nothing.
 
 `lead` maximises F1 on the answered questions. `bias`, `search`, `reader` and `unknown_name` are a
 logistic regression; its target is whether the best answer is correct. `answerable` is the share
-that another one gives to the probability of an answer, beside the answer's score. `least` is one
-in ten. Use the training set, so that the dev set remains unseen.
+that another one gives to the probability of an answer, beside the answer's score. `least` is three
+in a hundred: on people's files half of the answers below one in ten are right. Use the training set, so that the dev set remains unseen.
 """
 
 import argparse
@@ -66,7 +66,7 @@ DOCUMENTS = "documents: answered", "documents: lacking"
 GROUPS = WHOLE, SMALL, DOCUMENTS
 ANSWERED = tuple(group[0] for group in GROUPS)
 LEADS = np.arange(0, 1.55, 0.1)
-LEAST = 0.1  # probability of an answer that is given
+LEAST = 0.03  # probability of an answer that is given; half of what is below 0.1 is right
 
 
 class Candidate(NamedTuple):

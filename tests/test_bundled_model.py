@@ -21,16 +21,13 @@ from fabir.text.tokens import tokenise
 # The official metrics of the bundled readers, without the questions whose two best spans nearly
 # tie. A new reader has new ones.
 NEAR_TIES = {
-    "fast": {
-        *("company-3", "life-10", "life-7", "recipe-3", "science-8", "sport-10", "sport-5"),
-        *("town-1", "travel-6"),
-    },
+    "fast": {"nature-5", "sport-10", "sport-6", "travel-6"},
     "accurate": {
         *("company-10", "company-7", "life-6", "life-7", "manual-7", "town-1", "town-4", "town-8"),
     },
 }
 PINNED = {
-    "fast": {"exact": 72.527, "f1": 77.401, "total": 91},
+    "fast": {"exact": 67.708, "f1": 76.194, "total": 96},
     "accurate": {"exact": 69.565, "f1": 76.167, "total": 92},
 }
 ADVICE = """The scores of a bundled reader differ from the pinned ones.

@@ -323,7 +323,8 @@ def test_what_is_withheld_is_said(
     assert ask(1e-12) == ("", unlikely)
     out, err = ask(1e-12, "--threshold", 0)
     assert out.startswith("flown\t")
-    assert err == ""
+    assert err == "probably not in the documents (100 %)\n"
+    assert ask(0.9, "--threshold", 0)[1] == ""
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

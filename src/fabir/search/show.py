@@ -10,6 +10,7 @@ from fabir.documents.base import printable
 from fabir.search.asker import Found, Result, sentence_around
 from fabir.terminal import print_json
 
+UNSURE = 0.3  # score of an answer, below which a doubt is said
 _HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
 
 
@@ -48,13 +49,15 @@ def show_row(question: str, result: Result) -> None:
         print(f"{_plain(question)}\t\t")
 
 
-def show_withheld(result: Result) -> None:
-    """If no answer is given, say so on stderr."""
+def show_doubt(result: Result) -> None:
+    """If no answer is given, or only one that is probably wrong, say so on stderr."""
     if guess := result.best_guess:
         text = _plain(guess.text)
         print(withheld_line(result.no_answer, text, guess.score, "documents"), file=sys.stderr)
     elif not result.answers:
         print("no passage answers that", file=sys.stderr)
+    elif result.answers[0].score < UNSURE:
+        print(f"probably not in the documents ({100 * result.no_answer:.0f} %)", file=sys.stderr)
 
 
 def place(answer: Found) -> str:
