@@ -1,5 +1,6 @@
 """The page in a real browser: Chromium, driven by its own driver."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -171,6 +172,23 @@ def test_a_withheld_answer_is_a_guess_that_stands_back(page: Page) -> None:
     answer(0.12, 0.88, passage=ABBEY, document="abbey.md", page=None, line=3)
     assert page["said"].text == "Probably not in the documents (88 %)."
     assert page["guess"].text == "Best guess: \u201c1082\u201d, abbey.md, line 3"
+
+
+def test_an_answer_that_is_probably_wrong_is_given_with_doubt(page: Page) -> None:
+    start = ABBEY.index("1082")
+    place = {"document": "abbey.md", "page": None, "line": 3, "heading": None, "copies": []}
+    passage = {"passage": ABBEY, "passage_start": start, "passage_end": start + 4}
+    page["from-index"].click()
+    page["question"].send_keys("When was the abbey burnt?")
+    for score, doubt in ((0.12, ". Probably not in the documents (88 %)."), (0.6, "")):
+        answer = {"text": "1082", "score": score, "sentence": ABBEY, **place, **passage}
+        found = {"answers": [answer], "no_answer": 1 - score, "best_guess": None}
+        page.browser.execute_script(
+            "window.fetch = async () => new Response(JSON.stringify(arguments[0]))", found
+        )
+        page["go"].click()
+        page.wait(lambda: page["said"].text and "Reading" not in page["said"].text)
+        assert re.fullmatch(r"1 answer in \d+ ms" + re.escape(doubt), page["said"].text)
 
 
 def test_what_is_refused_is_said(page: Page) -> None:
