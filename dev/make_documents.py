@@ -13,7 +13,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,7 +78,17 @@ def read_documents(paths: Iterable[Path]) -> Iterator[Passage]:
                 id = f"{path.stem}-{number}-{place}"
                 found = () if answer == "-" else (_located(answer, text, len(before)),)
                 questions.append(Question(id, question, found, impossible=not found))
-            yield Passage(before + blank_marks(text), path.stem, tuple(questions))
+            shown = before + blank_marks(text)
+            yield Passage(shown, path.stem, tuple(_shown(each, shown) for each in questions))
+
+
+def _shown(question: Question, text: str) -> Question:
+    """The question, with its answer as it stands in a text whose marks are blank."""
+    answers = [
+        Answer(text[each.start : each.start + len(each.text)], each.start)
+        for each in question.answers
+    ]
+    return replace(question, answers=tuple(answers))
 
 
 def _located(answer: str, text: str, before: int) -> Answer:

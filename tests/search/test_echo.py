@@ -65,7 +65,9 @@ def test_marks_of_headings_and_items_are_blank() -> None:
     assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
 
 
-@pytest.mark.parametrize("text", ["*12 cancels\n*21 goes on", "*.tmp and *.log", "5* (2*3)"])
+@pytest.mark.parametrize(
+    "text", ["*12 cancels\n*21 goes on", "*.tmp and *.log", "5* (2*3)", "*141*3# or 2*3*4"]
+)
 def test_stars_that_mark_nothing_stay(text: str) -> None:
     assert blank_marks(text) == text
 
