@@ -25,7 +25,8 @@ A question that finds no passage has no answer to judge and counts for nothing.
 `lead` maximises F1 on the answered questions. `bias`, `search`, `reader` and `unknown_name` are a
 logistic regression; its target is whether the best answer is correct. `answerable` is the share
 that another one gives to the probability of an answer, beside the answer's score. `least` is three
-in a hundred: on people's files half of the answers below one in ten are right. Use the training set, so that the dev set remains unseen.
+in a hundred: on people's files half of the answers below one in ten are right. Use the training
+set, so that the dev set remains unseen.
 """
 
 import argparse

@@ -94,7 +94,7 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.search.asker import PASSAGES, Asker
     from fabir.search.index import Index
     from fabir.search.prompt import read_questions
-    from fabir.search.show import show_json, show_row, show_text, show_doubt
+    from fabir.search.show import show_doubt, show_json, show_row, show_text
 
     passages = PASSAGES if options.passages is None else options.passages
     index = Index.open(options.index)
