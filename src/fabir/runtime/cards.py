@@ -29,7 +29,7 @@ def find_trained(*parents: Path) -> list[Trained]:
     """The models in the folders `parents`, in the order of their names.
 
     Raises:
-        InputError: the head of a card is not YAML.
+        InputError: the head of a card is not YAML, or has no scores.
     """
     folders = [path.parent for parent in parents for path in sorted(parent.glob(f"*/{SETTINGS}"))]
     return [Trained(folder, _size(folder), read_scores(folder)) for folder in folders]
