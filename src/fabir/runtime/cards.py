@@ -17,7 +17,7 @@ class Trained:
     """A trained reader on disk.
 
     size: bytes of its folder, without words that it shares with others
-    scores: by the metric's name, such as `f1`, in percent; empty without a card
+    scores: by the metric's name, such as `f1`, in percent; empty if its card has none
     """
 
     folder: Path
@@ -29,7 +29,7 @@ def find_trained(*parents: Path) -> list[Trained]:
     """The models in the folders `parents`, in the order of their names.
 
     Raises:
-        InputError: the head of a card is not YAML, or has no scores.
+        InputError: the head of a card is not YAML.
     """
     folders = [path.parent for parent in parents for path in sorted(parent.glob(f"*/{SETTINGS}"))]
     return [Trained(folder, _size(folder), read_scores(folder)) for folder in folders]
@@ -41,17 +41,18 @@ def read_scores(folder: Path) -> dict[str, float]:
     if not card.exists():
         return {}
     try:
-        return {each["type"]: each["value"] for each in _first_result(card)["metrics"]}
-    except (KeyError, IndexError, TypeError) as error:
-        raise InputError(f"{card}: the head has no metrics in `model-index`") from error
+        metrics = _head(card)["model-index"][0]["results"][0]["metrics"]
+        return {each["type"]: each["value"] for each in metrics}
+    except (KeyError, IndexError, TypeError):
+        return {}
 
 
-def _first_result(card: Path) -> dict[str, Any]:
+def _head(card: Path) -> Any:
     import yaml
 
     _, head, _ = [*card.read_text(encoding="utf-8").split("---\n", 2), "", ""][:3]
     try:
-        return yaml.safe_load(head)["model-index"][0]["results"][0]
+        return yaml.safe_load(head)
     except yaml.YAMLError as error:
         raise InputError(f"{card}: the head is not YAML: {error}") from error
 
