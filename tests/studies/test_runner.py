@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from dataclasses import asdict, replace
 from multiprocessing.process import BaseProcess
@@ -76,8 +77,34 @@ def test_rows_are_trained_on_the_sample_and_measured(study: Study, done: Path) -
         assert row["conditions"]["config"] == json.loads(json.dumps(config))
         network = TorchModel.load(done / name).network
         lines = (done / name / "metrics.jsonl").read_text().splitlines()
-        assert row["f1"] == max(json.loads(line).get("f1", -1.0) for line in lines)
+        curve = [each for each in map(json.loads, lines) if "f1" in each]
+        assert row["f1"] == max(each["f1"] for each in curve)
+        assert row["curve"] == [
+            {key: each[key] for key in ("epoch", "loss", "exact", "f1")} for each in curve
+        ]
+        assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", row["conditions"]["commit"])
         assert row["parameters"] == sum(p.numel() for p in network.parameters())
+
+
+def test_a_row_may_have_training_files_of_its_own(
+    study: Study, files: Files, tmp_path: Path
+) -> None:
+    plain, wide = study.rows
+    more = replace(study, rows=(replace(plain, train=("more.json",)), wide))
+    used = run_files(tmp_path / "train.json", files.dev, files.vectors)
+    shutil.copy(files.train, tmp_path / "train.json")
+    with pytest.raises(InputError, match=r"row plain trains on .*more.json too, .* not there"):
+        reproduce(more, "one", used, tmp_path / "a", ["plain"])
+    shutil.copy(files.train, tmp_path / "more.json")
+    reproduce(more, "one", used, tmp_path / "a")
+    steps = {
+        name: json.loads((tmp_path / "a" / name / "metrics.jsonl").read_text().splitlines()[-1])
+        for name in ("plain", "wide")
+    }
+    assert steps["plain"]["step"] > steps["wide"]["step"]
+    assert "data and more.json for plain" in (tmp_path / "a" / "report.md").read_text()
+    with pytest.raises(InputError, match="train"):
+        reproduce(study, "one", used, tmp_path / "a")
 
 
 def test_the_report_has_ours_beside_the_papers(done: Path) -> None:

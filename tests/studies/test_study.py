@@ -86,7 +86,8 @@ def test_short_and_medium_have_one_recipe(name: str) -> None:
     for row in study.rows:
         short, medium = (study.run_config(row, budget) for budget in ("short", "medium"))
         ours = 0.7 if short.reader == "crossconv" else 0.5  # which without teachers does nothing
-        recipe = replace(SHORT, learning_rate=RATES[short.reader], distillation_weight=ours)
+        own = {"distillation_weight": ours, "mix": short.training.mix}
+        recipe = replace(SHORT, learning_rate=RATES[short.reader], **own)
         assert short.training == recipe
         epochs = 6 if short.reader == "qanet" else 3
         assert medium.training == replace(recipe, epochs=epochs, dropout_after=0)

@@ -169,7 +169,10 @@ def _exceptions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
     """Which rows the study changes beside the budget, those with the same values together."""
     rows: dict[str, list[str]] = {}
     for name, runs in measured.items():
-        changed = {**runs[0]["conditions"]["network"], **runs[0]["conditions"]["training"]}
+        conditions = runs[0]["conditions"]
+        changed = {**conditions["network"], **conditions["training"]}
+        if further := conditions.get("train"):
+            changed["data"] = f"and {' and '.join(further.values())}"
         if changed:
             rows.setdefault(_values(changed), []).append(name)
     if not rows:

@@ -148,7 +148,7 @@ class Table:
             begun[run.folder] = run.settings
         return True
 
-    def finish(self, run: Run, scores: dict[str, float], machine: dict[str, Any]) -> None:
+    def finish(self, run: Run, scores: dict[str, Any], machine: dict[str, Any]) -> None:
         """Add the scores of a run."""
         conditions = {"seed": run.seed, **run.settings, **machine}
         with self.opened() as results:
@@ -166,7 +166,8 @@ class Table:
 
     def _settings(self, row: Row, config: RunConfig) -> dict[str, Any]:
         changed = {key: getattr(row, key).get(self.budget, {}) for key in ("network", "training")}
-        return json.loads(json.dumps({**changed, "config": asdict(config)}))
+        further = dict(enumerate(row.train))
+        return json.loads(json.dumps({**changed, "train": further, "config": asdict(config)}))
 
     def _read(self) -> dict[str, Any]:
         limits = asdict(self.study.budget(self.budget))

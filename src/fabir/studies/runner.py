@@ -7,6 +7,7 @@ their reports in `fabir.studies.report`.
 import multiprocessing
 import os
 import statistics
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -31,11 +32,12 @@ from fabir.studies.study import Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import end_with_parent, in_launcher
-from fabir.training.metrics import best_scores, hours_until, median_rate
+from fabir.training.metrics import best_scores, curve, hours_until, median_rate
 from fabir.training.run import train
 from fabir.training.settings import RunConfig
 
 _GOAL = 77.0  # F1; QANet's paper measures the hours until a run reaches it
+_DESCRIBED = "--always", "--dirty", "--abbrev=40", "--exclude=*"
 _TIMED, _ROUNDS = 1000, 3  # questions to measure the speed of answering, and repetitions
 
 
@@ -73,6 +75,8 @@ def reproduce(
         _on_gpus(len(missing), study, budget, files, output, names, seeds)
         return table.report
     _check_networks(missing, used)
+    limit = study.budget(budget).questions
+    further = {run.folder: _further(run, files.train[0], limit, output) for run in missing}
     dev = used.read_dev()
     if dev.has_unanswerable:
         majority = evaluate(dev, {question.id: "" for _, question in dev.questions})
@@ -82,7 +86,8 @@ def reproduce(
         with locked(output / f"{LOCK}.{run.folder}") as ours:
             if ours and table.begin(run):
                 print(f"row {number} of {len(missing)}: {run.folder}", file=sys.stderr)
-                scores = _row(run.config, used, dev, output / run.folder)
+                with_further = replace(used, train=used.train + further[run.folder])
+                scores = _row(run.config, with_further, dev, output / run.folder)
                 table.finish(run, scores, _machine())
             else:
                 who = "was measured" if ours else "is being trained"
@@ -127,6 +132,18 @@ def _sampled(study: Study, budget: str, files: RunFiles, output: Path) -> RunFil
     return replace(files, train=train, dev=dev)
 
 
+def _further(run: Run, beside: Path, questions: int, output: Path) -> tuple[Path, ...]:
+    """The row's own training files, or their parts that the budget allows.
+
+    Raises:
+        InputError: one of them is not there.
+    """
+    found = [beside.with_name(name) for name in run.row.train]
+    if missing := [path for path in found if not path.exists()]:
+        raise InputError(f"row {run.row.name} trains on {missing[0]} too, which is not there")
+    return tuple(_sample(path, questions, output / f"{path.stem}.json.gz") for path in found)
+
+
 def _sample(path: Path, questions: int, part: Path) -> Path:
     """The file `path`, or if it is to have fewer questions, `part` of it."""
     if not questions:
@@ -149,7 +166,7 @@ def _check_networks(runs: list[Run], files: RunFiles) -> None:
             raise InputError(f"row {run.row.name}: {error}") from error
 
 
-def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict[str, float]:
+def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict[str, Any]:
     """Train a row's reader to the end, or on to it, and measure it."""
     train(config, files, folder, resume=(folder / FILE).exists())
     progress = load_checkpoint(folder)[0]
@@ -160,6 +177,7 @@ def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict
     return {
         **best_scores(folder),
         **hours_until(folder, _GOAL),
+        "curve": curve(folder),
         "parameters": sum(weights.numel() for weights in reader.network.parameters()),
         "epochs": progress.epoch,
         "training_hours": round(progress.seconds / 3600, 3),
@@ -189,4 +207,16 @@ def _machine() -> dict[str, str | int]:
         "torch": torch.__version__,
         **machine,
         "date": time.strftime("%Y-%m-%d"),
+        **_commit(),
     }
+
+
+def _commit() -> dict[str, str]:
+    """The commit of the code that runs, if it is in a git repository."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        for command in (["ls-files", "--error-unmatch", __file__], ["describe", *_DESCRIBED]):
+            found = subprocess.run([*git, *command], capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return {"commit": found.stdout.strip()}

@@ -54,6 +54,7 @@ class Row:
         network: by budget, values of its network section that go before the budget's, such as for
             vectors of another size than the paper's
         training: by budget, values of its training section that go before the budget's
+        train: names of further training files, which lie beside the study's
         paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
     """
 
@@ -61,6 +62,7 @@ class Row:
     config: str
     network: dict[str, dict[str, Any]] = field(default_factory=dict)
     training: dict[str, dict[str, Any]] = field(default_factory=dict)
+    train: tuple[str, ...] = ()
     paper: dict[str, float] = field(default_factory=dict)
 
 

@@ -44,6 +44,14 @@ def best_scores(folder: Path) -> dict[str, float]:
     return {name: value for name, value in best.items() if name not in _COURSE}
 
 
+def curve(folder: Path) -> list[dict[str, float]]:
+    """Epoch, loss and scores of each evaluation."""
+    return [
+        {name: value for name, value in line.items() if name not in ("step", "seconds", "total")}
+        for line in _evaluations(folder)
+    ]
+
+
 def median_rate(folder: Path) -> float:
     """Steps per second: the median over the lines of the run, so that pauses and other load on the
     machine do not count."""
