@@ -109,12 +109,12 @@ def write_xlsx(
 
     Args:
         shared: the `s:si` elements
-        formats: codes of the formats of styles 1, 2 and so on
+        formats: codes of the formats of styles 1, 2 and so on, each with a font of its own
     """
     named = zip(names, sheets, strict=False)
     entries = (f'<s:sheet name="{name}" r:id="s{n}"/>' for n, (name, _) in enumerate(named))
     codes = (f'<s:numFmt numFmtId="{200 + n}" formatCode="{x}"/>' for n, x in enumerate(formats))
-    styles = (f'<s:xf numFmtId="{200 + n}"/>' for n in range(len(formats)))
+    styles = (f'<s:xf numFmtId="{200 + n}" fontId="{1 + n}"/>' for n in range(len(formats)))
     return write_zip(
         path,
         {

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from fabir.documents.archives import Archive, child, text_in
+from fabir.documents.reading import read_documents
 from fabir.errors import InputError
-from office_files import write_zip
+from office_files import write_docx, write_zip
 
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 
@@ -48,3 +49,18 @@ def test_bytes_are_found_across_chunks(tmp_path: Path, monkeypatch: pytest.Monke
     with Archive(write_zip(tmp_path / "a.zip", {"a": "xxmergexx"})) as archive:
         assert archive.mentions("a", b"merge")
         assert not archive.mentions("a", b"merger")
+
+
+def _without_byte(path: Path, number: int) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:number] + content[number + 1 :])
+
+
+@pytest.mark.parametrize("after", ["PK", "word/document.xml"])
+def test_a_damaged_part_is_refused_with_advice(tmp_path: Path, after: str) -> None:
+    path = write_docx(tmp_path / "a.docx", "<w:p><w:r><w:t>It rains.</w:t></w:r></w:p>")
+    _without_byte(path, path.read_bytes().index(after.encode()) + len(after) + 9)
+    with pytest.raises(InputError, match=r"damaged.* Get another copy") as caught:
+        list(read_documents(path, print))
+    assert "\n" not in str(caught.value)
+    assert "Error:" not in str(caught.value)

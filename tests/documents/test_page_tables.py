@@ -181,3 +181,34 @@ def test_thousands_of_rows_are_read(tmp_path: Path) -> None:
     text = read(tmp_path / "a.pdf").text
     assert text.endswith("Pump: pump 1999\nWeight: 13993\nColour: red")
     assert text.count("Pump: ") == 2000
+
+
+def test_a_value_that_is_wider_than_its_column_is_of_the_column_with_its_middle(
+    tmp_path: Path,
+) -> None:
+    names = row(100, "Station", "Opened", "Staff", lefts=(50, 200, 249))
+    stations = ("Wick", "1934", "12"), ("Marl", "1911", "30"), ("Enger", "1934-1951/2", "17")
+    cells = rows(114, *stations, lefts=(50, 200, 268))
+    assert paragraphs(tmp_path, names + cells)[-1] == (
+        "Station: Enger\nOpened: 1934-1951/2\nStaff: 17"
+    )
+
+
+def test_bold_rows_below_the_names_are_titles(tmp_path: Path) -> None:
+    columns = (
+        ("Date", "Silver account", "Ida Holm", "02/07", "03/07"),
+        ("Shop", "", "4179-22", "Corm mill", "Harle inn"),
+        ("Amount", "", "", "12.40", "3.80"),
+    )
+    table = "".join(
+        at(left, 100 + 14 * number, text, font="F2" if number < 3 else "F1")
+        for left, texts in zip(LEFTS, columns, strict=True)
+        for number, text in enumerate(texts)
+        if text
+    )
+    assert paragraphs(tmp_path, table) == [
+        "Silver account",
+        "Ida Holm\n4179-22",
+        "Date: 02/07\nShop: Corm mill\nAmount: 12.40",
+        "Date: 03/07\nShop: Harle inn\nAmount: 3.80",
+    ]

@@ -1,11 +1,7 @@
 """Records as documents: no field, row or column is lost without a word."""
 
 import json
-import sys
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,6 +49,13 @@ def test_lines_above_the_names_are_a_document(tmp_path: Path) -> None:
     assert (above.text, above.line) == ("Stanley Cups", 1)
     assert (blues.text, blues.line) == ("Team: Blues\nLocation: STL\nStanley Cups: 1", 4)
     assert (flyers.part, flyers.line) == ("2", 5)
+
+
+def test_names_in_a_remark_lose_its_mark(tmp_path: Path) -> None:
+    _, row = read(tmp_path / "a.tsv", "# From Corm\n# Word\tScore\nlove\t6.77\ncat\t7.35\n")[:2]
+    assert row.text == "Word: love\nScore: 6.77"
+    [row, _] = read(tmp_path / "b.tsv", "# men\tTown\n12\tCorm\n7\tHarle\n")
+    assert row.text == "# men: 12\nTown: Corm"
 
 
 def test_quoted_line_ends_are_kept_and_counted(tmp_path: Path) -> None:
@@ -258,98 +261,3 @@ def test_names_are_not_repeated_beyond_the_limit_of_a_text(
     record = {"n" * 1000: {str(number): number for number in range(100)}}
     with pytest.raises(InputError, match="a record has more than"):
         read(tmp_path / "a.json", json.dumps(record))
-
-
-def write_parquet(path: Path, columns: dict[str, Any], **options: Any) -> None:
-    arrow: Any = pytest.importorskip("pyarrow")
-    parquet: Any = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.table(columns), path, **options)
-
-
-def test_every_type_of_parquet_is_text(tmp_path: Path) -> None:
-    arrow: Any = pytest.importorskip("pyarrow")
-    write_parquet(
-        tmp_path / "a.parquet",
-        {
-            "town": arrow.array(["Corm", "Corm"]).dictionary_encode(),
-            "rivers": [["Orla", "Tarn"], None],
-            "note": [b"by the sea", None],
-            "price": [Decimal("34.90"), None],
-            "people": [51234.0, float("nan")],
-            "ratio": arrow.array([0.1, None], arrow.float32()),
-            "founded": [date(1330, 5, 1), None],
-            "seen": [datetime(2020, 5, 1), datetime(2020, 5, 1, 9, 30)],
-            "nanoseconds": arrow.array([None, 1], arrow.timestamp("ns")),
-            "mayor": [{"name": "Lise"}, None],
-            "heights": arrow.array([[("mill", 40)], None], arrow.map_("string", "int32")),
-            "port": [True, False],
-        },
-    )
-    first, second = texts(read_all(tmp_path / "a.parquet"))
-    assert first.splitlines() == [
-        "town: Corm",
-        "rivers: Orla, Tarn",
-        "note: by the sea",
-        "price: 34.90",
-        "people: 51234",
-        "ratio: 0.1",
-        "founded: 1330-05-01",
-        "seen: 2020-05-01",
-        "mayor.name: Lise",
-        "heights.mill: 40",
-        "port: true",
-    ]
-    assert second.splitlines() == [
-        "town: Corm",
-        "seen: 2020-05-01 09:30:00",
-        "nanoseconds: 1970-01-01 00:00:00.000000001",
-        "port: false",
-    ]
-
-
-def test_columns_of_one_name_are_kept_in_parquet(tmp_path: Path) -> None:
-    arrow: Any = pytest.importorskip("pyarrow")
-    parquet: Any = pytest.importorskip("pyarrow.parquet")
-    table = arrow.Table.from_arrays([arrow.array(["1934"]), arrow.array(["1951"])], ["at", "at"])
-    parquet.write_table(table, tmp_path / "a.parquet")
-    assert texts(read_all(tmp_path / "a.parquet")) == ["at: 1934\nat: 1951"]
-
-
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
-    write_parquet(tmp_path / "a.parquet", {"name": ["Bo", "Al"], "picture": [b"\xff\xd8", b"\xff"]})
-    lost: list[str] = []
-    assert texts(read_all(tmp_path / "a.parquet", lost)) == ["name: Bo", "name: Al"]
-    assert 'record 1: field "picture" is not text (and 1 more)' in lost[0]
-
-
-def test_parquet_that_unpacks_to_far_more_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fabir.documents.records.MAX_LINE", 1000)
-    write_parquet(tmp_path / "a.parquet", {"text": ["x" * 1001] * 40})
-    with pytest.raises(InputError, match="a value has more than"):
-        read_all(tmp_path / "a.parquet")
-    monkeypatch.setattr("fabir.documents.records.MAX_REPEATED", 1000)
-    write_parquet(tmp_path / "b.parquet", {"text": ["x" * 900] * 10_000})
-    with pytest.raises(InputError, match="its texts have more than"):
-        read_all(tmp_path / "b.parquet")
-    monkeypatch.setattr("fabir.documents.records.MAX_ROWS", 10_000)
-    write_parquet(tmp_path / "c.parquet", {"n": [0] * 10_001})
-    with pytest.raises(InputError, match="10,001 rows in"):
-        read_all(tmp_path / "c.parquet")
-
-
-def test_the_extra_for_parquet_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
-    with pytest.raises(InputError, match=r"need pyarrow.*: pip install 'fabir\[parquet\]'"):
-        read(tmp_path / "a.parquet", b"")
-
-
-def test_few_rows_are_read_at_once_if_texts_may_be_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_parquet(tmp_path / "a.parquet", {"text": [f"{n} " * 200 for n in range(100)]})
-    whole = texts(read_all(tmp_path / "a.parquet"))
-    monkeypatch.setattr("fabir.documents.records.MAX_BYTES", 100)
-    assert texts(read_all(tmp_path / "a.parquet")) == whole

@@ -12,9 +12,9 @@ from office_files import row, write_xlsx
 
 
 def read(path: Path, lost: list[str] | None = None) -> list[Document]:
-    """The documents of a file; nothing is lost unless `lost` collects it."""
+    """The documents of a file; nothing is lost or left out unless `lost` collects it."""
     reasons: list[str] = []
-    found = list(read_documents(path, reasons.append))
+    found = list(read_documents(path, reasons.append, notice=reasons.append))
     assert lost is not None or not reasons, reasons
     if lost is not None:
         lost += reasons
@@ -122,11 +122,99 @@ def test_formulas_are_their_results(tmp_path: Path) -> None:
     assert "Sheet1!C1: a formula without its result" in line
 
 
-def test_merged_cells_count_for_all_their_rows(tmp_path: Path) -> None:
+def beside(elements: str) -> str:
+    """Elements of a sheet beside its rows."""
+    return f"</s:sheetData>{elements}<s:sheetData>"
+
+
+def merged(*places: str) -> str:
+    cells = "".join(f'<s:mergeCell ref="{place}"/>' for place in places)
+    return beside(f"<s:mergeCells>{cells}</s:mergeCells>")
+
+
+def hidden(line: str) -> str:
+    return line.replace("<s:row", '<s:row hidden="1"')
+
+
+def test_merged_texts_count_for_all_their_rows(tmp_path: Path) -> None:
     rows = row("Area", "Pump", "Built") + row("North", "Wick", 1934) + row("", "Marl", 1911)
-    merged = '</s:sheetData><s:mergeCells><s:mergeCell ref="A2:A3"/></s:mergeCells><s:sheetData>'
-    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + merged))
+    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + merged("A2:A3")))
     assert found[1] == "Area: North\nPump: Marl\nBuilt: 1911"
+
+
+def test_merged_numbers_count_for_all_their_rows_if_they_stand_first(tmp_path: Path) -> None:
+    rows = row("Built", "Pump", "Litres") + row(1934, "Wick", 730) + row("", "Marl", "")
+    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + merged("A2:A3", "C2:C3")))
+    assert found == ["Built: 1934\nPump: Wick\nLitres: 730", "Built: 1934\nPump: Marl"]
+
+
+def test_a_row_with_nothing_but_merged_cells_is_no_document(tmp_path: Path) -> None:
+    rows = row("Area", "Pump") + row("", "") + row("North", 7) + row("", "") + row("South", 8)
+    path = write_xlsx(tmp_path / "a.xlsx", rows + merged("A1:A2", "B1:B2", "A3:A4", "B3:B4"))
+    assert texts(path) == ["Area: North\nPump: 7", "Area: South\nPump: 8"]
+
+
+def test_a_wide_cell_names_all_its_columns(tmp_path: Path) -> None:
+    rows = row("Pump", "Built", "Litres", "") + row("Wick", 1934, 410, 730)
+    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + merged("C1:D1")))
+    assert found == ["Pump: Wick\nBuilt: 1934\nLitres: 410\nLitres: 730"]
+
+
+def test_the_font_tells_the_header(tmp_path: Path) -> None:
+    bold = [f'<s:c t="str" s="1"><s:v>{text}</s:v></s:c>' for text in ("Pump", "Area")]
+    table = row("Wick", "North") + row("Marl", "South")
+    path = write_xlsx(tmp_path / "a.xlsx", row(*bold) + table, formats=("General",))
+    assert texts(path) == ["Pump: Wick\nArea: North", "Pump: Marl\nArea: South"]
+    plain = texts(write_xlsx(tmp_path / "b.xlsx", row("Pump", "Area") + table))
+    assert plain == ["Pump\nArea", "Wick\nNorth", "Marl\nSouth"]
+
+
+def test_the_heading_of_a_block_is_in_the_titles_of_its_rows(tmp_path: Path) -> None:
+    expenses = row("Expenses", number=5) + row("Item", "Amount") + row("Rent", 800)
+    income = row("Income", number=1) + row("Item", "Amount") + row("Salary", 950)
+    found = read(write_xlsx(tmp_path / "budget.xlsx", income + expenses))
+    assert [(each.title, each.text) for each in found] == [
+        ("budget", "Income"),
+        ("budget: Income", "Item: Salary\nAmount: 950"),
+        ("budget", "Expenses"),
+        ("budget: Expenses", "Item: Rent\nAmount: 800"),
+    ]
+
+
+def test_hidden_sheets_rows_and_columns_are_left_out_and_counted(tmp_path: Path) -> None:
+    columns = beside(
+        '<s:cols><s:col min="2" max="2" hidden="1"/><s:col min="9" max="16384"/></s:cols>'
+    )
+    rows = row("Pump", "Key", "Built") + hidden(row("Wick", "k1", 1934)) + row("Marl", "k2", 1911)
+    names = "Sheet1", 'Pumps" state="veryHidden'
+    lost: list[str] = []
+    path = write_xlsx(tmp_path / "a.xlsx", columns + rows, row("secret"), names=names)
+    [found] = read(path, lost)
+    assert (found.text, found.line) == ("Pump: Marl\nBuilt: 1911", 3)
+    [line] = lost
+    assert line == f"left out of {path}: 1 hidden sheet, 1 hidden row, 1 hidden column"
+
+
+def test_hidden_rows_and_columns_without_texts_are_no_loss(tmp_path: Path) -> None:
+    columns = beside('<s:cols><s:col min="3" max="16384" hidden="1"/></s:cols>')
+    rows = row("Pump", "Built") + hidden(row("", "")) + row("Wick", 1934)
+    assert texts(write_xlsx(tmp_path / "a.xlsx", columns + rows)) == ["Pump: Wick\nBuilt: 1934"]
+
+
+def test_a_merged_cell_is_shown_if_a_part_of_it_is(tmp_path: Path) -> None:
+    columns = beside('<s:cols><s:col min="1" max="1" hidden="true"/></s:cols>')
+    rows = hidden(row("North", "", "x")) + row("", "", "Wick") + row("", "", "Marl")
+    lost: list[str] = []
+    path = write_xlsx(tmp_path / "a.xlsx", columns + rows + merged("A1:B3"))
+    assert [each.text for each in read(path, lost)] == ["North\nWick", "North\nMarl"]
+    assert lost[0].endswith(": 1 hidden row")
+
+
+def test_errors_are_no_text(tmp_path: Path) -> None:
+    error = '<s:c t="e"><s:v>#DIV/0!</s:v></s:c>'
+    rows = row("Pump", "Built", "Litres") + row("Wick", 1934, error) + row("#N/A", 1911, 320)
+    found = texts(write_xlsx(tmp_path / "a.xlsx", rows + row(error, "#REF!", " #NAME? ")))
+    assert found == ["Pump: Wick\nBuilt: 1934", "Built: 1911\nLitres: 320"]
 
 
 def test_a_cell_far_away_is_only_a_cell(tmp_path: Path) -> None:

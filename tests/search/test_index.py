@@ -14,6 +14,7 @@ from fabir.documents.process import DocumentReader
 from fabir.errors import InputError
 from fabir.search.index import Index, _passage
 from fabir.search.storage import open_generation
+from office_files import row, write_xlsx
 
 WORDS = ["rain", "kite", "mill", "wind", "Straße", "été", "雨", "\n\n", ".", ""]
 
@@ -126,7 +127,7 @@ def test_an_update_reads_what_changed_and_equals_building_anew(
     monkeypatch.setattr(
         DocumentReader,
         "read",
-        lambda self, path, skip: (read.append(path.name), real(self, path, skip))[1],
+        lambda self, path, *to: (read.append(path.name), real(self, path, *to))[1],
     )
     index.update()
     assert sorted(read) == ["kites.md", "new.txt"]
@@ -170,6 +171,15 @@ def test_what_is_broken_is_named_and_skipped_or_stops(collection: Path, tmp_path
     with pytest.raises(InputError, match=r"bad\.txt"):
         index.update()
     assert state(Index.open(tmp_path / "index")) == before
+
+
+def test_what_is_hidden_in_a_sheet_is_named_and_does_not_stop(tmp_path: Path) -> None:
+    secret = row("a zebra").replace("<s:row", '<s:row hidden="1"')
+    write_xlsx(tmp_path / "a.xlsx", row("a kite") + secret)
+    named: list[str] = []
+    index = Index.build([tmp_path / "a.xlsx"], tmp_path / "index", notice=named.append)
+    assert not index.search("zebra")
+    assert named == [f"left out of {tmp_path / 'a.xlsx'}: 1 hidden row"]
 
 
 def test_a_file_that_breaks_off_leaves_nothing(collection: Path, tmp_path: Path) -> None:

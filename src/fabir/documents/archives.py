@@ -72,10 +72,14 @@ class Archive:
         """
         Raises:
             InputError: there is no such member, or too much would be unpacked.
+            BadZipFile: the member is damaged.
         """
         if name not in self:
             raise InputError(f"has no part {name[:100]}")
-        size = self._zip.getinfo(name).file_size  # the directory's word: its stream ends there
+        info = self._zip.getinfo(name)
+        if info.header_offset < 0:  # a byte is missing further on
+            raise zipfile.BadZipFile("a part begins before the file")
+        size = info.file_size  # the directory's word: its stream ends there
         self._size += 0 if name in self._opened else size
         self._read += size
         self._opened.add(name)
@@ -83,7 +87,7 @@ class Archive:
             raise InputError(f"larger than {self._most >> 20} MiB when unpacked")
         if self._read > _TIMES * self._most:
             raise InputError("refused: it repeats its parts too often")
-        return self._zip.open(name)
+        return self._zip.open(info)
 
     def mentions(self, name: str, word: bytes) -> bool:
         """Whether a member has some bytes: quicker than to parse it in vain."""

@@ -51,6 +51,10 @@ class Report(Protocol):
         """Count a part of the file that is in no document, such as "page 3 has no text"."""
         ...
 
+    def hidden(self, what: str) -> None:
+        """Name a part that is in no document because its author hid it, such as "2 hidden rows"."""
+        ...
+
     def alive(self) -> None:
         """A page, a record or another small part is read: the limit of time begins anew."""
         ...

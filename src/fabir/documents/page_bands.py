@@ -139,16 +139,35 @@ def blocks(pieces: Iterable[Line]) -> Band:
 
 
 def _rows_apart(band: Band) -> list[Band]:
-    """The rows of a table that is written column by column; else the band."""
+    """The rows of a table that is written column by column, or of its head; else the band."""
+    if _is_table(band) or _is_head(band):
+        return [blocks(row) for row in rows(piece for block in band for piece in block.pieces)]
+    return [band]
+
+
+def _is_table(band: Band) -> bool:
     if len(band) < 2 or min(len(block.pieces) for block in band) < 2:
-        return [band]
+        return False
     longest = max(band, key=lambda block: len(block.lines))
     level = all(
         len(block.lines) > 1 and not _flows(block) and _is_level(block, longest) for block in band
     )
-    if not level or not any(map(_is_column, band)) or len(groups(band)) > 1:
-        return [band]
-    return [blocks(row) for row in rows(piece for block in band for piece in block.pieces)]
+    return level and any(map(_is_column, band)) and len(groups(band)) == 1
+
+
+def _is_head(band: Band) -> bool:
+    """Whether three bold blocks or more begin level with each other, and one has a gap."""
+    return (
+        len(band) > 2
+        and all(block.is_bold for block in band)
+        and all(abs(block.top - band[0].top) < _LEVEL * block.size for block in band)
+        and any(map(_has_gap, band))
+    )
+
+
+def _has_gap(block: Block) -> bool:
+    """Whether its lines do not follow each other."""
+    return any(after.top - last.top > _STEP[1] * last.size for last, after in pairwise(block.lines))
 
 
 def _is_column(block: Block) -> bool:

@@ -1,4 +1,4 @@
-"""Words on a page to lines in reading order: columns one after another, rows of tables whole.
+"""Words on a page, the pieces of lines that they make, and rows of pieces that are one line.
 
 Places are in points, from the left and from the top of the page.
 """
@@ -6,16 +6,14 @@ Places are in points, from the left and from the top of the page.
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import attrgetter
-from statistics import median
 from typing import NamedTuple
 
 SAME_SIZE = 1.12  # a larger ratio of sizes is between text of different kinds
 _CELL = 0.9  # a wider space, in line heights, separates cells or columns
 _AFTER_SENTENCE = 2.0  # the same after a full stop
-_GUTTER = 0.4  # least width of the space between columns, in line heights
-_ROWS = 3  # least number of rows beside each other that make columns
+_LINES = 3  # least number of lines in a column of text
 _PROSE = 12  # least mean number of characters in the lines of a column
 _RUN_ON = 0.3  # least share of a column's lines that begin with a small letter
 _CELL_GAP = "   "
@@ -74,29 +72,6 @@ class Page:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Gutter:
-    """White space between columns, and the pieces of lines on both sides of it, by their ids."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    before: dict[int, Line]
-    after: dict[int, Line]
-
-
-def columns(words: Iterable[Word]) -> Iterator[list[Line]]:
-    """The pieces of lines of a page, column by column in reading order."""
-    pieces = list(_pieces(words))
-    gutters = [
-        gutter
-        for gutter in _gutters(pieces)
-        if is_prose(gutter.before.values()) and is_prose(gutter.after.values())
-    ]
-    yield from _columns(pieces, gutters)
-
-
 def rows(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Lines that stand beside each other, from top to bottom, each row from left to right."""
     row: list[Line] = []
@@ -109,7 +84,7 @@ def rows(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield sorted(row, key=attrgetter("left"))
 
 
-def _pieces(words: Iterable[Word]) -> Iterator[Line]:
+def pieces_of(words: Iterable[Word]) -> Iterator[Line]:
     """Join words that follow each other in the file and on the page."""
     piece: Line | None = None
     longest = 0
@@ -137,91 +112,16 @@ def _follows(piece: Line, word: Word) -> bool:
     return shared > height / 2 and -height < gap < height * _CELL
 
 
-def _gutters(pieces: Sequence[Line]) -> Iterator[_Gutter]:
-    """The spaces between pieces that stand beside each other."""
-    if not pieces:
-        return
-    least = _GUTTER * median(piece.size for piece in pieces)
-    opened: list[_Gutter] = []
-    near: list[Line] = []  # pieces that may stand beside the next one
-    for piece in chain.from_iterable(rows(pieces)):
-        for gutter in [each for each in opened if not _narrow(each, piece, least)]:
-            opened.remove(gutter)
-            gutter.bottom = piece.top
-            yield gutter
-        near = [each for each in near if _is_beside(each, piece)]
-        before = max((each for each in near if each.right < piece.left), key=_right, default=None)
-        after = min((each for each in near if each.left > piece.right), key=_left, default=None)
-        for left, right in ((before, piece), (piece, after)):
-            if left and right and right.left - left.right >= least:
-                _open(opened, left, right)
-        near.append(piece)
-    for gutter in opened:
-        gutter.bottom = max(piece.bottom for piece in pieces)
-        yield gutter
-
-
-def _is_beside(piece: Line, other: Line) -> bool:
-    shared = min(piece.bottom, other.bottom) - max(piece.top, other.top)
-    return shared > min(piece.size, other.size) / 3
-
-
-def _open(opened: list[_Gutter], left: Line, right: Line) -> None:
-    """Note that two pieces face each other: across an open gutter, or across a new one."""
-    for gutter in opened:
-        if left.right <= gutter.left and gutter.right <= right.left:
-            break
-    else:
-        gutter = _Gutter(left.right, right.left, max(left.top, right.top), 0, {}, {})
-        opened.append(gutter)
-    gutter.before[id(left)] = left
-    gutter.after[id(right)] = right
-
-
-def _narrow(gutter: _Gutter, piece: Line, least: float) -> bool:
-    """Whether the gutter goes on beside a piece; makes it as narrow as the piece needs."""
-    left, right = gutter.left, gutter.right
-    if piece.left <= left:
-        left = max(left, piece.right)
-    elif piece.right >= right:
-        right = min(right, piece.left)
-    elif piece.right > left and piece.left < right:
-        return False
-    if right - left < least:
-        return False
-    gutter.left, gutter.right = left, right
-    return True
-
-
 def is_prose(pieces: Collection[Line]) -> bool:
     begins = [piece.text[0] for piece in pieces if piece.text[0].isalpha()]
     run_on = sum(not letter.isupper() for letter in begins)
     length = sum(len(piece.text) for piece in pieces) / len(pieces)
     return (
-        len(pieces) >= _ROWS
+        len(pieces) >= _LINES
         and length >= _PROSE
         and len(begins) > 1
         and run_on >= _RUN_ON * len(begins)
     )
-
-
-def _columns(pieces: list[Line], gutters: list[_Gutter]) -> Iterator[list[Line]]:
-    """Parts of the page in reading order: above a gutter, left of it, right of it, below it."""
-    if not gutters or not pieces:
-        yield from [pieces] if pieces else []
-        return
-    tallest = max(gutters, key=lambda gutter: gutter.bottom - gutter.top)
-    parts: list[list[Line]] = [[], [], [], []]
-    for piece in pieces:
-        if piece.middle < tallest.top:
-            parts[0].append(piece)
-        elif piece.middle > tallest.bottom:
-            parts[3].append(piece)
-        else:
-            parts[1 if piece.left < tallest.left else 2].append(piece)
-    rest = [gutter for gutter in gutters if gutter is not tallest]
-    for part in parts:
-        yield from _columns(part, rest)
 
 
 def join(row: Sequence[Line]) -> Line:

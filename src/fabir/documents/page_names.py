@@ -21,6 +21,10 @@ class Column:
     right: float
     name: str = ""
 
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
     def has(self, block: Block) -> bool:
         return min(self.right, block.right) > max(self.left, block.left)
 

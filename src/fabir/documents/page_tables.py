@@ -63,6 +63,7 @@ class Table:
         self._columns = names.columns()
         self._rows: list[_Row] = []
         self._has_titles = False
+        self._titles = 0  # rows at the top that are titles of the others
         self._widest = 0.0  # space between rows
 
     def take(self, found: Sequence[Band], begin: int, end: int) -> None:
@@ -99,7 +100,7 @@ class Table:
         row: _Row = {}
         new: list[Column] = []
         for block in band:
-            places = [column for column in self._columns if column.has(block)]
+            places = self._places(block)
             if len(places) > 1:
                 return {}
             if not places and not block.is_value:
@@ -117,10 +118,19 @@ class Table:
         if placed + bool(self._rows) < 2 or 2 * placed < len(band):
             return {}
         for column, block in row.items():
-            column.left = min(column.left, block.left)
-            column.right = max(column.right, block.right)
+            if sum(each.has(block) for each in self._columns) < 2:
+                column.left = min(column.left, block.left)
+                column.right = max(column.right, block.right)
         self._columns = sorted([*self._columns, *new], key=lambda column: column.left)
         return row
+
+    def _places(self, block: Block) -> list[Column]:
+        """The columns of a block; one for a value of one word that is wider than its column."""
+        places = [column for column in self._columns if column.has(block)]
+        if len(places) > 1 and self._rows and block.is_value and " " not in block.text:
+            over = [column for column in places if block.left < column.middle < block.right]
+            return over if len(over) == 1 else places
+        return places
 
     def _begins_anew(self, band: Band, after: Sequence[Band]) -> bool:
         """Whether a band names the columns of another table."""
@@ -159,7 +169,8 @@ class Table:
             above: the band above the names
         """
         names = self._names.blocks
-        rows = [row for row in self._rows if len(row) > 1]
+        self._titles = self._count_titles()
+        rows = [row for row in self._rows[self._titles :] if len(row) > 1]
         named = [column for column in self._columns if any(map(column.has, names))]
         others = [column for column in self._columns[1:] if column not in named]
         colons = [block.text.endswith(":") for block in names]
@@ -178,6 +189,14 @@ class Table:
         else:
             clear = self._has_values(named, rows)
         return clear and not self._is_below(above) and self._names.give(self._columns)
+
+    def _count_titles(self) -> int:
+        """How many rows just below bold names are bold, and not as long as the names."""
+        if not all(map(_is_bold, self._names.heads)):
+            return 0
+        least = len(self._names.blocks)
+        rows = enumerate(self._rows)
+        return next((n for n, row in rows if len(row) >= least or not _is_bold(row.values())), 0)
 
     def _is_alone(self, row: _Row) -> bool:
         """Whether one row with names above it may be a whole table."""
@@ -225,12 +244,13 @@ class Table:
             if column.name and not any(column in row for row in self._rows):
                 line = self._names.blocks[0].lines[0]
                 yield [replace(line, text=column.name, joint="\n\n")]
-        for row in self._rows:
+        for number, row in enumerate(self._rows):
+            named = len(row) > 1 and number >= self._titles
             joint = "\n\n"
             for column in self._columns:
                 lines = row[column].lines if column in row else []
                 if lines:
-                    yield cell_lines(column.name if len(row) > 1 else "", lines, joint)
+                    yield cell_lines(column.name if named else "", lines, joint)
                     joint = "\n"
 
 

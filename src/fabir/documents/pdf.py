@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
-from fabir.documents.page_layout import Line, Page, Word, columns
+from fabir.documents.page_columns import columns
+from fabir.documents.page_layout import Line, Page, Word
 from fabir.documents.page_parts import parts
 from fabir.documents.running_text import run_on
 from fabir.documents.tables import row_text

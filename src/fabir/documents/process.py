@@ -17,7 +17,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from fabir.documents.base import MAX_BYTES, Document, printable
-from fabir.documents.reading import Skip, check_kind
+from fabir.documents.reading import Notice, Skip, check_kind
 from fabir.errors import InputError
 
 SECONDS = 10.0  # for a page, a record or another part that is read at once
@@ -43,7 +43,9 @@ class DocumentReader:
     def __exit__(self, *error: object) -> None:
         self._stop()
 
-    def read(self, path: Path, skip: Skip) -> Iterator[Document]:
+    def read(
+        self, path: Path, skip: Skip, notice: Notice = lambda line: None
+    ) -> Iterator[Document]:
         """The documents of one file; see `reading.read_documents`.
 
         Raises:
@@ -59,6 +61,8 @@ class DocumentReader:
                     yield _document(content)
                 elif kind == "skip":
                     skip(content)
+                elif kind == "notice":
+                    notice(content)
                 elif kind in ("error", "last error"):
                     complete = kind == "error"
                     raise InputError(content)

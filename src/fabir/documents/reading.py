@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import ParseError
+from zipfile import BadZipFile
+from zlib import error as CompressionError
 
 from fabir.documents.base import Document, ReadFile, printable
 from fabir.errors import InputError
 
+_DAMAGE = BadZipFile, CompressionError, EOFError, ParseError
 Skip = Callable[[str], None]  # gets the reason why a file or a part of it is skipped
+Notice = Callable[[str], None]  # gets a line about what is left out on purpose
 
 
 class _Kind(NamedTuple):
@@ -44,24 +49,28 @@ _KINDS = {
     ".ndjson": _Kind("records", "read_jsonl"),
     ".csv": _Kind("records", "read_csv"),
     ".tsv": _Kind("records", "read_csv"),
-    ".parquet": _Kind("records", "read_parquet", "parquet"),
+    ".parquet": _Kind("parquet", "read_parquet", "parquet"),
 }
 
 
 def read_documents(
-    path: Path, skip: Skip, alive: Callable[[], None] = lambda: None
+    path: Path,
+    skip: Skip,
+    alive: Callable[[], None] = lambda: None,
+    notice: Notice = lambda line: None,
 ) -> Iterator[Document]:
     """The documents of one file: one per record of a file of records, else one.
 
     `skip` gets one line if a part of the file cannot be used, or if the file has no text. `alive`
-    is called after each page, record or other small part.
+    is called after each page, record or other small part. `notice` gets one line if a part is
+    left out because its author hid it.
 
     Raises:
         InputError: the file is broken, too large or of an unknown kind, or an optional dependency
             is missing.
     """
     check_kind(path)
-    report, texts = _Losses(alive), 0
+    report, texts = _Report(path, alive, notice), 0
     try:
         for document in _reader(path)(path, report):
             if document.text.strip():
@@ -77,6 +86,12 @@ def read_documents(
         ) from error
     except MemoryError as error:
         raise InputError(f"{printable(path)} needs too much memory to be read") from error
+    except _DAMAGE as error:
+        reason = printable(str(error))[:200]
+        raise InputError(
+            f"{printable(path)} cannot be read: damaged, or of another kind ({reason}). "
+            "Get another copy, or open it in its program and save it anew"
+        ) from error
     except Exception as error:  # parsers of other packages raise any exception
         reason = printable(f"{type(error).__name__}: {error}")[:200]
         raise InputError(f"{printable(path)} cannot be read: {reason}") from error
@@ -87,15 +102,19 @@ def read_documents(
         skip(f"{printable(path)}: no text in it")
 
 
-class _Losses:
+class _Report:
     """Counts the lost parts of a file, and keeps what is said of the first."""
 
-    def __init__(self, alive: Callable[[], None]) -> None:
+    def __init__(self, path: Path, alive: Callable[[], None], notice: Notice) -> None:
         self.alive, self.count, self.first = alive, 0, ""
+        self._path, self._notice = path, notice
 
     def lost(self, what: str) -> None:
         self.count += 1
         self.first = self.first or what[:200]
+
+    def hidden(self, what: str) -> None:
+        self._notice(f"left out of {printable(self._path)}: {printable(what)}")
 
 
 def _reader(path: Path) -> ReadFile:

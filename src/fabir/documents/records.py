@@ -1,4 +1,4 @@
-"""Files of records: .csv, .tsv, .json, .jsonl and .parquet. Each record is a document.
+"""Files of records: .csv, .tsv, .json and .jsonl. Each record is a document.
 
 A record's text is a line "name: value" for each of its fields. A field `text`, `content`,
 `contents` or `body` comes first and has no name; then `id` and `title` are not in the text, only
@@ -22,14 +22,11 @@ from fabir.documents.text import decoded
 from fabir.errors import InputError
 
 MAX_LINE = 16 << 20  # characters of a line, of a record of .csv, and of a value of .parquet
-MAX_ROWS = 1 << 20  # of a Parquet file that has fewer bytes
-MAX_REPEATED = 1 << 30  # characters of a Parquet file that is less than a hundredth of that
 _TEXT = "text", "content", "contents", "body"
 _OWN = "id", "title"
 _SPECIAL = {*_TEXT, *_OWN}
 _PART = 1 << 20  # bytes to decode at a time
 _SAMPLE = 1 << 16  # characters of a table from which its form is found
-_ROWS = 64  # rows of a Parquet file to read at a time, fewer if they are large
 
 
 def read_csv(path: Path, report: Report) -> Iterator[Document]:
@@ -45,10 +42,13 @@ def read_csv(path: Path, report: Report) -> Iterator[Document]:
         delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(sample)
         above, names = find_names(list(filter(_filled, _reader(sample, delimiter))))
         rows = _rows(_reader(chain(sample, lines), delimiter), lines)
-        yield from _above(path, list(islice(rows, above)))
+        remarks = list(islice(rows, above))
+        yield from _above(path, remarks)
+        if names and remarks and all(row[0].startswith("#") for _, row in remarks):
+            names[0] = names[0].lstrip("# ") or names[0]  # a remark too, as in a VCF file
         for number, (line, row) in enumerate(islice(rows, bool(names), None), 1):
             fields = (field for field in zip_longest(names, row, fillvalue="") if field[1])
-            yield _document(path, fields, str(number), report, line=line)
+            yield record_document(path, fields, str(number), report, line=line)
 
 
 def _reader(lines: Iterable[str], delimiter: str) -> Any:
@@ -83,7 +83,7 @@ def read_jsonl(path: Path, report: Report) -> Iterator[Document]:
             lines.end_record()
             record = _object(line, number, report) if line.strip() else None
             if record:
-                yield _document(path, record.items(), str(number), report, line=number)
+                yield record_document(path, record.items(), str(number), report, line=number)
 
 
 def _object(line: str, number: int, report: Report) -> dict[str, Any] | None:
@@ -118,14 +118,14 @@ def read_json(path: Path, report: Report) -> Iterator[Document]:
     fields = content if isinstance(content, dict) else {"": content}
     lists = [name for name, value in fields.items() if _has_objects(value)]
     if len(lists) != 1:
-        yield _document(path, fields.items(), "", report)
+        yield record_document(path, fields.items(), "", report)
         return
     items = fields.pop(lists[0])
     if fields:
-        yield _document(path, fields.items(), "", report)
+        yield record_document(path, fields.items(), "", report)
     for number, item in enumerate(items, 1):
         record = item.items() if isinstance(item, dict) else [("", item)]
-        yield _document(path, record, str(number), report, title=f"{path.stem} {lists[0]}")
+        yield record_document(path, record, str(number), report, title=f"{path.stem} {lists[0]}")
 
 
 def _has_objects(value: object) -> bool:
@@ -151,54 +151,6 @@ def _merged(pairs: list[Field]) -> dict[str, Any]:
             values.setdefault(name, []).append(value)
         return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
     return merged
-
-
-def read_parquet(path: Path, report: Report) -> Iterator[Document]:
-    """A document for each row."""
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(path, buffer_size=_PART, pre_buffer=False) as file:
-        size, length = path.stat().st_size, 0
-        if file.metadata.num_rows > max(MAX_ROWS, size):
-            raise InputError(f"it has {file.metadata.num_rows:,} rows in {size:,} bytes")
-        most = max(MAX_REPEATED, 100 * size)
-        for number, fields in enumerate(_parquet_rows(file), 1):
-            document = _document(path, fields, str(number), report)
-            length += len(document.text)
-            if length > most:
-                raise InputError(f"its texts have more than {most >> 20} million characters")
-            yield document
-
-
-def _parquet_rows(file: Any) -> Iterator[list[Field]]:
-    """The rows. As many are read at once as fit in memory, each with the largest possible text."""
-    names = file.schema_arrow.names
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        columns = (group.column(column) for column in range(group.num_columns))
-        largest = max((column.total_uncompressed_size for column in columns), default=0)
-        rows = min(max(1, MAX_BYTES // max(1, largest)), _ROWS)
-        for batch in file.iter_batches(rows, [number]):
-            for row in range(len(batch)):
-                values = [_value(column, row) for column in batch.columns]
-                yield list(zip(names, values, strict=True))
-
-
-def _value(column: Any, row: int) -> Any:
-    """A value of a column of a Parquet file.
-
-    Raises:
-        InputError: it is longer than `MAX_LINE`.
-    """
-    scalar = column[row]
-    try:
-        # Python would show more digits of a float than its 32 bits have.
-        value = (scalar.cast("string") if scalar.type == "float" else scalar).as_py()
-    except (ValueError, OverflowError):  # a time that Python cannot hold
-        value = scalar.cast("string").as_py()
-    if isinstance(value, str | bytes) and len(value) > MAX_LINE:
-        raise InputError(f"a value has more than {MAX_LINE >> 20} million characters")
-    return value
 
 
 class _Lines:
@@ -231,7 +183,7 @@ class _Lines:
             yield line
 
 
-def _document(
+def record_document(
     path: Path,
     fields: Iterable[Field],
     part: str,

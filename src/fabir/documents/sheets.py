@@ -1,9 +1,8 @@
 """Reads Excel workbooks: a document for each row, with numbers and dates as Excel shows them."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -13,29 +12,24 @@ from fabir.documents.base import MAX_BYTES, MAX_UNPACKED, Document, Report, text
 from fabir.documents.number_formats import BUILT_IN, EPOCH, EPOCH_1904, shown
 from fabir.documents.office import main_part, parts_of_kind, relations, stated_title
 from fabir.documents.paragraphs import small_number
-from fabir.documents.tables import find_names, row_text
+from fabir.documents.sheet_blocks import Row, sheet_texts
+from fabir.documents.sheet_headers import Cell
 from fabir.errors import InputError
 
 MAX_ROW = 16 << 20  # characters: a cell names a shared text, however long, with a few bytes
 _ROWS, _COLUMNS = 1 << 20, 1 << 14  # Excel's own limits
-_SAMPLE = 50  # rows among which the names of the columns are looked for
-_MERGED = 100_000  # cells that repeat the one above
+_MERGED = 100_000  # rows of merged cells
 _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+# Blank, or an error.
+_NO_TEXT = re.compile(r"\s*(#(REF!|NAME\?|DIV/0!|N/A|VALUE!|NUM!|NULL!|SPILL!|CALC!|FIELD!)\s*)?")
 _DEFAULT_NAME = re.compile(r"(sheet|tabelle|feuil|hoja|foglio|blad|ark)\s?\d*", re.IGNORECASE)
 
 
-class _Row(NamedTuple):
-    """A row's number, and its filled cells in ascending order of their columns, from 0."""
-
-    number: int
-    cells: dict[int, str]
-
-
 def read_xlsx(path: Path, report: Report) -> Iterator[Document]:
-    """The row that names the columns is in no document of its own; rows above it are in one.
+    """A document for each row of the sheets that are shown.
 
-    Hidden sheets, rows and columns are read too.
+    The rows that name the columns are in no document of their own; rows above them are in one.
     """
     with Archive(path, MAX_UNPACKED) as archive:
         outer = relations(archive)
@@ -43,84 +37,102 @@ def read_xlsx(path: Path, report: Report) -> Iterator[Document]:
         title = title_of(path, stated_title(archive, outer))
         for name, part in book.sheets:
             full = title if _DEFAULT_NAME.fullmatch(name) else f"{title}: {name}"
-            for number, text in _texts(book.rows(name, part)):
+            for number, heading, text in sheet_texts(book.rows(name, part)):
                 line = number if len(book.sheets) == 1 else None
                 place = text_of(f"{name}!{number}")
-                yield Document(text_of(text), title_of(path, full), place, line=line)
-                report.alive()
+                under = title_of(path, f"{full}: {heading}" if heading else full)
+                yield Document(text_of(text), under, place, line=line)
+        if book.hidden:
+            report.hidden(book.hidden)
 
 
-def _texts(rows: Iterator[_Row]) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of the rows."""
-    first = list(islice(rows, _SAMPLE))
-    width = 1 + max((column for row in first for column in row.cells), default=0)
-    above, names = find_names([_dense(row.cells, width) for row in first])
-    if above:
-        lines = (", ".join(row.cells.values()) for row in first[:above])
-        yield first[0].number, "\n".join(lines)
-    unused = dict.fromkeys(column for column, name in enumerate(names) if name)
-    for row in chain(first[above + bool(names) :], rows):
-        columns = [names[column] if column < len(names) else "" for column in row.cells]
-        yield row.number, row_text(columns, list(row.cells.values()))
-        for column in row.cells.keys() & unused:
-            del unused[column]
-    if unused:  # names of columns without cells are text too
-        yield first[above].number, "\n".join(names[column] for column in unused)
+class _Style(NamedTuple):
+    """The code of a cell's number format, and its font and fill."""
+
+    code: str = ""
+    look: str = ""
 
 
-def _dense(cells: dict[int, str], width: int) -> list[str]:
-    return [cells.get(column, "") for column in range(width)]
+_PLAIN = _Style()
+
+
+class _Span(NamedTuple):
+    """The part of a merged cell in a row: how many columns it has, and whether it begins above."""
+
+    width: int
+    begins_above: bool
 
 
 class _Workbook:
     """The sheets of a workbook, and what their cells refer to.
 
-    sheets: name and part of each
+    sheets: name and part of each that is shown
     """
 
     def __init__(self, archive: Archive, main: str, report: Report) -> None:
         self._archive, self._report = archive, report
         related = relations(archive, main)
         known = set(parts_of_kind(related, archive, "worksheet"))
-        self.sheets = [
-            (sheet.get("name", "")[:200], related[sheet.get("r:id", "")].part)
-            for sheet in archive.elements(main, {"s:sheet"})
-            if sheet.get("r:id") in related and related[sheet.get("r:id", "")].part in known
-        ]
+        self._hidden: Counter[str] = Counter()
+        self.sheets: list[tuple[str, str]] = []
+        for sheet in archive.elements(main, {"s:sheet"}):
+            part = related[sheet.get("r:id", "")].part if sheet.get("r:id") in related else ""
+            if part in known and sheet.get("state", "visible") == "visible":
+                self.sheets.append((sheet.get("name", "")[:200], part))
+            elif part in known:
+                self._hidden["sheet"] += 1
         self._shared = list(
             _shared_texts(archive, parts_of_kind(related, archive, "sharedStrings"))
         )
-        self._codes = [
-            code
+        self._styles = {
+            str(number): style
             for part in parts_of_kind(related, archive, "styles")
-            for code in _format_codes(archive, part)
-        ]
+            for number, style in enumerate(_cell_styles(archive, part))
+        }
         settings = next(archive.elements(main, {"s:workbookPr"}), None)
         self._epoch = EPOCH_1904 if value(settings, "date1904") in ("1", "true") else EPOCH
         self._length = 0  # of all texts
 
-    def rows(self, sheet: str, part: str) -> Iterator[_Row]:
-        """The rows of a sheet that are not empty.
+    @property
+    def hidden(self) -> str:
+        """How many sheets, rows and columns with text were not read, such as "2 hidden rows"."""
+        counts = ((kind, self._hidden[kind]) for kind in ("sheet", "row", "column"))
+        return ", ".join(f"{n:,} hidden {kind}{'s' * (n > 1)}" for kind, n in counts if n)
+
+    def rows(self, sheet: str, part: str) -> Iterator[Row]:
+        """The rows of a sheet that are shown and not empty.
 
         Raises:
             InputError: a cell is outside of Excel's limits, or the texts are too long.
         """
-        repeated = _repeated(self._archive, part)
-        number, above = 0, {}
-        for row in self._archive.elements(part, {"s:row"}):
+        merged = _merged(self._archive, part)
+        number, hidden_rows = 0, 0
+        above: dict[int, Cell] = {}  # merged ones
+        columns: set[int] = set()  # hidden ones
+        unseen: set[int] = set()  # those with texts
+        for row in self._archive.elements(part, {"s:col", "s:row"}):
+            is_hidden = row.get("hidden") in ("1", "true")
+            if row.tag == "s:col":
+                columns.update(_range_of(row) if is_hidden else ())
+                continue
             number = small_number(row.get("r"), number + 1, _ROWS + 1)
             if number > _ROWS:
                 raise InputError(f"sheet {sheet} has more than {_ROWS:,} rows")
-            cells = self._cells(row, sheet)
-            for column in repeated.get(number, ()):
-                cells[column] = cells.get(column) or above.get(column, "")
-            above = {column: cells[column] for column in sorted(cells) if cells[column].strip()}
-            self._count(above)
-            if above:
-                yield _Row(number, above)
+            spans = merged.get(number, {})
+            cells = _merge(self._cells(row, sheet), spans, above)
+            self._count(cells)
+            self._report.alive()
+            above = {n: cells[n]._replace(repeats=not is_hidden) for n in spans if n in cells}
+            if is_hidden:
+                hidden_rows += 1
+                self._hidden["row"] += bool(cells)
+            elif cells := _without(columns, cells, unseen):
+                yield Row(number, number - hidden_rows, cells)
+        self._hidden["column"] += len(unseen)
 
-    def _cells(self, row: Element, sheet: str) -> dict[int, str]:
-        cells: dict[int, str] = {}
+    def _cells(self, row: Element, sheet: str) -> dict[int, Cell]:
+        """The cells of a row that are not blank."""
+        cells: dict[int, Cell] = {}
         column = -1
         for cell in row:
             if cell.tag != "s:c":
@@ -131,10 +143,15 @@ class _Workbook:
                 raise InputError(f"sheet {sheet} has more than {_COLUMNS:,} columns")
             if child(cell, "s:f") is not None and child(cell, "s:v") is None:
                 self._report.lost(f"{sheet}!{cell.get('r')}: a formula without its result")
-            cells[column] = self._text(cell)
+            style = self._styles.get(cell.get("s", "0"), _PLAIN)
+            text = self._text(cell, style.code)
+            if text and not _NO_TEXT.fullmatch(text):
+                cells[column] = Cell(text, cell.get("t", "n") not in ("n", "b"), style.look)
+            else:
+                cells.pop(column, None)
         return cells
 
-    def _text(self, cell: Element) -> str:
+    def _text(self, cell: Element, code: str) -> str:
         kind = cell.get("t", "n")
         if kind == "inlineStr":
             return _rich_text(child(cell, "s:is"))
@@ -144,11 +161,11 @@ class _Workbook:
         if kind == "b":
             return "TRUE" if text == "1" else "FALSE"
         if kind == "n":
-            return shown(text, _at(self._codes, cell.get("s", "0")), self._epoch)
+            return shown(text, code, self._epoch)
         return _unescaped(text)
 
-    def _count(self, cells: dict[int, str]) -> None:
-        length = sum(map(len, cells.values()))
+    def _count(self, cells: dict[int, Cell]) -> None:
+        length = sum(len(cell.text) for cell in cells.values())
         self._length += length
         if length > MAX_ROW or self._length > MAX_UNPACKED:
             raise InputError("its cells repeat long texts: too much text for the size of the file")
@@ -176,30 +193,70 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda code: chr(int(code[1], 16)), text) if "_x" in text else text
 
 
-def _format_codes(archive: Archive, part: str) -> Iterator[str]:
-    """The code of the number format of each style of cells."""
+def _cell_styles(archive: Archive, part: str) -> Iterator[_Style]:
+    """The styles of cells, by their number."""
     codes = dict(BUILT_IN)
     for element in archive.elements(part, {"s:numFmt", "s:cellXfs"}):
         if element.tag == "s:numFmt":
             codes[element.get("numFmtId", "")] = element.get("formatCode", "")
-        else:
-            yield from (codes.get(style.get("numFmtId", ""), "") for style in element)
+            continue
+        for style in element:
+            look = f"{style.get('fontId', '0')} {style.get('fillId', '0')}"
+            yield _Style(codes.get(style.get("numFmtId", ""), ""), look)
 
 
-def _repeated(archive: Archive, part: str) -> dict[int, list[int]]:
-    """The columns in each row whose cell is merged with the one above. Some, if there are many."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
+def _merged(archive: Archive, part: str) -> dict[int, dict[int, _Span]]:
+    """The merged cells in each row by their columns. Some, if there are many."""
+    found: defaultdict[int, dict[int, _Span]] = defaultdict(dict)
     if not archive.mentions(part, b"mergeCell"):
         return found
     left = _MERGED
     for merged in archive.elements(part, {"s:mergeCell"}):
         first, _, last = (_PLACE.fullmatch(each) for each in merged.get("ref", "").partition(":"))
         if first and last:
-            rows = range(int(first[2]) + 1, int(last[2]) + 1)[:left]
+            column = _column(first[1])
+            width = max(1, _column(last[1]) + 1 - column)
+            rows = range(int(first[2]), int(last[2]) + 1)[:left]
             left -= len(rows)
             for row in rows:
-                found[row].append(_column(first[1]))
+                found[row][column] = _Span(width, row > rows.start)
     return found
+
+
+def _merge(
+    cells: dict[int, Cell], spans: dict[int, _Span], above: dict[int, Cell]
+) -> dict[int, Cell]:
+    """The cells of a row with their widths, and with those that are merged with the ones above."""
+    for column, span in spans.items():
+        if span.begins_above and column in above:
+            cells.setdefault(column, above[column])
+        if column in cells:
+            cells[column] = cells[column]._replace(width=span.width)
+    return dict(sorted(cells.items()))
+
+
+def _without(hidden: set[int], cells: dict[int, Cell], unseen: set[int]) -> dict[int, Cell]:
+    """The cells outside of hidden columns. A merged cell is in the first column that is shown.
+
+    Args:
+        unseen: gets the hidden columns with texts
+    """
+    if hidden.isdisjoint(cells):
+        return cells
+    shown = {}
+    for column, cell in cells.items():
+        places = range(column, column + cell.width)
+        place = next((place for place in places if place not in hidden), None)
+        if place is None:
+            unseen.add(column)
+        else:
+            shown[place] = cell._replace(width=places.stop - place)
+    return shown
+
+
+def _range_of(columns: Element) -> range:
+    first, last = (small_number(columns.get(end), 0, _COLUMNS) for end in ("min", "max"))
+    return range(max(0, first - 1), last)
 
 
 def _column(letters: str) -> int:

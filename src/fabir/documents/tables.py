@@ -4,9 +4,11 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import zip_longest
 
 MAX_NAME = 200  # characters; every row repeats the names
+_KNOWN = 1000  # names that are kept as one line
 _DELIMITERS = ",;\t|"
 
 
@@ -18,10 +20,15 @@ def row_text(names: Sequence[str], cells: Sequence[str]) -> str:
     """
     lines = []
     for number, cell in enumerate(cells):
-        name = " ".join(names[number][:MAX_NAME].split()) if number < len(names) else ""
-        if cell.strip():
-            lines.append(f"{name}: {cell.strip()}" if name else cell.strip())
+        if cell := cell.strip():
+            name = _one_line(names[number]) if number < len(names) else ""
+            lines.append(f"{name}: {cell}" if name else cell)
     return "\n".join(lines)
+
+
+@lru_cache(_KNOWN)
+def _one_line(name: str) -> str:
+    return " ".join(name[:MAX_NAME].split())
 
 
 def delimiter_of(lines: Sequence[str]) -> str:

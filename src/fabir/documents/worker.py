@@ -1,7 +1,7 @@
 """The process that reads files for `fabir.documents.process`: JSON lines in, JSON lines out.
 
-A line in is a path. The lines out are pairs of a kind and its content: documents, losses, signs of
-life, and at last the end of the file or the error that ended it.
+A line in is a path. The lines out are pairs of a kind and its content: documents, losses,
+notices, signs of life, and at last the end of the file or the error that ended it.
 """
 
 import json
@@ -53,7 +53,7 @@ def _take_paths(paths: SimpleQueue[Path]) -> None:
 
 def _read(path: Path, messages: "_Messages") -> None:
     try:
-        for document in read_documents(path, messages.lost, messages.alive):
+        for document in read_documents(path, messages.lost, messages.alive, messages.notice):
             messages.send("document", {name: getattr(document, name) for name in _FIELDS})
         messages.send("end", None)
     except InputError as error:
@@ -77,6 +77,9 @@ class _Messages:
 
     def lost(self, reason: str) -> None:
         self.send("skip", reason)
+
+    def notice(self, line: str) -> None:
+        self.send("notice", line)
 
     def alive(self) -> None:
         if time.monotonic() - self._sent > _PAUSE:

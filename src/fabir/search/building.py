@@ -16,7 +16,7 @@ import numpy as np
 
 from fabir.documents.base import Document, printable
 from fabir.documents.process import DocumentReader
-from fabir.documents.reading import Skip
+from fabir.documents.reading import Notice, Skip
 from fabir.errors import InputError
 from fabir.progress import live_line
 from fabir.search.passages import passages
@@ -34,14 +34,15 @@ def build(
     *,
     settings: Settings,
     skip: Skip,
-    notice: Callable[[str], None],
+    notice: Notice,
     old: Generation | None = None,
 ) -> None:
     """Write the index of all documents in `sources`, files and folders.
 
     Files that are in `old` and have not changed are not read again. Those that cannot be opened now
     stay as they were. `skip` gets one line for each file of which something cannot be used; an
-    exception from `skip` stops the build. `notice` gets one line about files of other kinds.
+    exception from `skip` stops the build. `notice` gets one line about files of other kinds, and
+    one for each file of which something is left out because its author hid it.
     """
     roots = [Path(os.path.abspath(source)) for source in sources]
     found = find_files(roots, Path(os.path.abspath(folder)), skip)
@@ -55,7 +56,7 @@ def build(
     ):
         files = sorted([*found.files, *writer.files_below(found.unreadable)])
         for number, path in enumerate(files, 1):
-            for passages_written in writer.add_file(path, reader, skip):
+            for passages_written in writer.add_file(path, reader, skip, notice):
                 show(f"{number} of {len(files)} files, {passages_written:,} passages")
         if not writer.tokens and not old:
             raise InputError(f"no text in {', '.join(map(printable, roots))}")
@@ -110,7 +111,9 @@ class Writer:
         known = map(Path, self._previous)
         return [path for path in known if any(path.is_relative_to(folder) for folder in folders)]
 
-    def add_file(self, path: Path, reader: DocumentReader, skip: Skip) -> Iterator[int]:
+    def add_file(
+        self, path: Path, reader: DocumentReader, skip: Skip, notice: Notice
+    ) -> Iterator[int]:
         """Add a file's documents and yield the number of passages. A broken file adds nothing."""
         marks = self._texts.tell(), self._tokens.tell()
         previous, number = self._previous.get(str(path), (None, _NONE))
@@ -122,7 +125,7 @@ class Writer:
                     skip(f"{problem}; what the index has of it stays")
             else:
                 rows: dict[str, list[Any]] = {table: [] for table in TABLES}
-                for document in reader.read(path, skip):
+                for document in reader.read(path, skip, notice):
                     self._add(document, rows)
                     yield self.passages + len(rows["passages"])
                 made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}

@@ -93,7 +93,8 @@ class Index:
             language: of the documents, for stems and stop words; one of `terms.LANGUAGES`
             skip: gets one line for each file of which something cannot be used; without it the
                 first one is an error
-            notice: gets one line about files of other kinds, if there are any
+            notice: gets one line about files of other kinds, if there are any, and one for each
+                file of which something is left out because its author hid it
 
         Raises:
             InputError: there is no text to index, the language is unknown, `folder` cannot be used,
