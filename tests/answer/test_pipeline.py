@@ -1,18 +1,24 @@
 """Code for the question-answering pipeline of transformers 4 runs with one import changed."""
 
+import pickle
 import sys
 import types
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from torch.utils.data import IterableDataset
 
 from fabir import pipeline
 from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError, InputWarning
+from fabir.runtime.ensemble import Ensemble
 from factories import ABBEY, RAIN, small_reader
 
 QUESTION = "What pulls the drops?"
@@ -28,7 +34,7 @@ class SquadExample:
 
 @pytest.fixture(scope="module")
 def ask() -> QuestionAnsweringPipeline:
-    return pipeline("question-answering", model=small_reader(), tokenizer="any", device=-1)
+    return pipeline("question-answering", model=small_reader(), device=-1)
 
 
 def test_one_answer_is_a_dict(ask: QuestionAnsweringPipeline) -> None:
@@ -47,15 +53,131 @@ def test_one_answer_is_a_dict(ask: QuestionAnsweringPipeline) -> None:
         (({"question": QUESTION, "context": RAIN},), {}),
         (([{"question": QUESTION, "context": RAIN}],), {}),
         ((SquadExample(QUESTION, RAIN),), {}),
-        (([SquadExample(QUESTION, RAIN)],), {"batch_size": 8, "align_to_words": False}),
+        (([SquadExample(QUESTION, RAIN)],), {"align_to_words": True}),
+        (([{"question": QUESTION, "context": RAIN, "id": 3, "answers": {}}],), {}),
         ((), {"data": {"question": QUESTION, "context": RAIN}}),
-        ((), {"X": [SquadExample(QUESTION, RAIN)], "padding": True, "max_question_len": 9}),
+        ((), {"X": [SquadExample(QUESTION, RAIN)], "padding": None, "max_question_len": 9}),
+        ((QUESTION, RAIN), {"top_k": np.int64(1), "max_answer_len": np.int32(15)}),
     ],
 )
 def test_one_question_however_it_is_given(
     ask: QuestionAnsweringPipeline, arguments: Any, named: dict[str, Any]
 ) -> None:
     assert ask(*arguments, **named) == ask(question=QUESTION, context=RAIN)
+
+
+def test_a_dict_of_lists_gives_a_list(ask: QuestionAnsweringPipeline) -> None:
+    result = ask(QUESTION, RAIN)
+    assert ask({"question": [QUESTION], "context": [RAIN]}) == [result]
+    rows = {"id": [1, 2], "question": [QUESTION, QUESTION], "context": RAIN}
+    assert ask(rows) == ask([rows]) == [result, result]
+
+
+class Rows:
+    """A dataset in torch's sense, which knows no other end than its length."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: int) -> Any:
+        return self.rows[row % len(self.rows)]
+
+
+def test_a_dataset_in_torchs_sense_is_read_as_a_generator(ask: QuestionAnsweringPipeline) -> None:
+    pairs = [{"question": QUESTION, "context": text} for text in (RAIN, ABBEY)]
+    results = ask(Rows(pairs))
+    assert isinstance(results, types.GeneratorType)
+    assert list(results) == ask(pairs)
+    assert list(ask(Rows([SquadExample(QUESTION, RAIN)]))) == [ask(QUESTION, RAIN)]
+
+
+def test_a_stream_of_torch_is_read_as_a_generator(ask: QuestionAnsweringPipeline) -> None:
+    class Stream(IterableDataset[dict[str, str]]):
+        def __iter__(self) -> Iterator[dict[str, str]]:
+            yield {"question": QUESTION, "context": RAIN}
+
+    results = ask(Stream())
+    assert isinstance(results, types.GeneratorType)
+    assert list(results) == [ask(QUESTION, RAIN)]
+
+
+def test_samples(ask: QuestionAnsweringPipeline) -> None:
+    sample = ask.create_sample(QUESTION, RAIN)
+    assert ask(sample) == ask(QUESTION, RAIN)
+    assert ask.create_sample([QUESTION, QUESTION], RAIN) == [sample, sample]
+    with pytest.raises(InputError, match="2 questions and 1 contexts"):
+        ask.create_sample([QUESTION, QUESTION], [RAIN])
+
+
+def test_one_warning_names_all_arguments_without_effect(ask: QuestionAnsweringPipeline) -> None:
+    idle: dict[str, Any] = {"truncation": True, "batch_size": 8, "topK": 3, "padding": None}
+    with pytest.warns(InputWarning) as warned:
+        found = ask(QUESTION, RAIN, **idle)
+    assert found == ask(QUESTION, RAIN)
+    (one,) = warned
+    assert str(one.message).startswith(
+        "arguments without effect in fabir: truncation, batch_size, topK; see docs/"
+    )
+    assert one.filename == __file__
+    loading: dict[str, Any] = {"device_map": "auto", "use_fast": False, "dtype": "auto"}
+    with pytest.warns(InputWarning) as warned:
+        pipeline(None, small_reader(), "c", "t", torch_dtype="half", padding=True, **loading)
+    (one,) = warned
+    assert str(one.message).startswith(
+        "arguments without effect in fabir: config, tokenizer, use_fast, device_map, "
+    )
+    assert one.filename == __file__
+    with pytest.warns(InputWarning, match="revision; see"):
+        pipeline(revision="626af31")
+
+
+@pytest.mark.parametrize("device", [-1, "cpu", torch.device("cpu"), None])
+def test_what_is_done_anyway_costs_no_warning(device: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask = pipeline(model=small_reader(), device=device, dtype="auto", align_to_words=True)
+        ask(QUESTION, RAIN, padding=None)
+
+
+def test_strict_refuses_what_a_warning_would_tell() -> None:
+    with pytest.raises(InputError, match="without effect in fabir: tokenizer, padding"):
+        pipeline(model=small_reader(), tokenizer="any", padding=True, strict=True)
+    ask = pickle.loads(pickle.dumps(pipeline(model=small_reader(), strict=True, top_k=2)))
+    assert len(ask(QUESTION, RAIN)) == 2
+    with pytest.raises(InputError, match="without effect in fabir: truncation"):
+        ask(QUESTION, RAIN, truncation=True)
+
+
+def test_attributes(ask: QuestionAnsweringPipeline) -> None:
+    assert ask.model is ask.predictor.model
+    assert (ask.task, str(ask.device), ask.device.type) == ("question-answering", "cpu", "cpu")
+    assert ask.tokenizer("It rains.").words == ["It", "rains", "."]
+    assert ask.framework is ask.modelcard is ask.feature_extractor is None
+    bundled = pipeline()
+    assert (bundled.device, bundled.device.type) == ("cpu", "cpu")
+    with ask.device_placement():
+        pair = {"question": QUESTION, "context": RAIN}
+        assert ask.predict(pair) == ask.transform(pair) == ask(pair)
+
+
+def test_a_saved_model_is_loaded_again(ask: QuestionAnsweringPipeline, tmp_path: Path) -> None:
+    ask.save_pretrained(tmp_path / "torch")
+    assert pipeline(model=tmp_path / "torch")(QUESTION, RAIN) == ask(QUESTION, RAIN)
+    bundled = pipeline()
+    with pytest.warns(InputWarning, match="safe_serialization"):
+        bundled.save_pretrained(str(tmp_path / "onnx"), safe_serialization=True)
+    saved = pipeline(model=tmp_path / "onnx")
+    assert saved(QUESTION, RAIN) == bundled(QUESTION, RAIN)
+    saved.save_pretrained(tmp_path / "onnx")
+    assert pipeline(model=tmp_path / "onnx")(QUESTION, RAIN) == bundled(QUESTION, RAIN)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="it is no folder"):
+        ask.save_pretrained(tmp_path / "file")
+    with pytest.raises(InputError, match="an ensemble cannot be saved"):
+        pipeline(model=Ensemble([small_reader(), small_reader()])).save_pretrained(tmp_path)
 
 
 def test_several_questions_give_a_list(ask: QuestionAnsweringPipeline) -> None:
@@ -90,12 +212,14 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
     for result in ask(QUESTION, RAIN, top_k=5, max_answer_len=1):
         assert len(result["answer"].split()) == 1
     long = " ".join([RAIN, ABBEY] * 20)
-    windows = {"max_seq_len": 50, "doc_stride": 20}
+    windows: dict[str, Any] = {"max_seq_len": 50, "doc_stride": 20}
     narrow = ask(question=QUESTION, context=long, **windows)
     other = Predictor(ask.predictor.model, window=50, stride=30)
     assert narrow["score"] == pytest.approx(other.answer(QUESTION, long)[0].score)
-    with pytest.raises(ValueError, match="doc_stride 20 must be at least 0 and less than"):
-        ask(question=QUESTION, context=long, max_seq_len=20, doc_stride=20)
+    with pytest.raises(ValueError, match=r"doc_stride 128 must be less than max_seq_len 10$"):
+        ask(question=QUESTION, context=long, max_seq_len=10, doc_stride=128)
+    with pytest.raises(ValueError, match="doc_stride 512 must be less than max_seq_len 400, its"):
+        ask(question=QUESTION, context=long, doc_stride=512)
 
 
 EMPTY = {"start": 0, "end": 0, "answer": ""}
@@ -113,16 +237,19 @@ class Certain:
         for _ in items:
             yield replace(self.reading, answers=self.reading.answers[:top_k])
 
+    def given(self, reading: Reading) -> list[Answer]:
+        return reading.given(0.5)
+
 
 def ask_certain(score: float, no_answer: float, **options: Any) -> Any:
     predictor: Any = Certain(score, no_answer)
     return QuestionAnsweringPipeline(predictor, **options)(QUESTION, "Rain falls.")
 
 
-def test_the_empty_answer_is_first_if_it_is_likelier_than_the_best_span() -> None:
+def test_the_empty_answer_is_first_if_the_predictor_gives_no_answer() -> None:
     impossible = {"handle_impossible_answer": True}
-    assert ask_certain(0.3, 0.6, **impossible) == {"score": 0.6, **EMPTY}
-    assert ask_certain(0.6, 0.3, **impossible)["answer"] == "Rain"
+    assert ask_certain(0.9, 0.6, **impossible) == {"score": 0.6, **EMPTY}
+    assert ask_certain(0.2, 0.3, **impossible)["answer"] == "Rain"
     results = ask_certain(0.6, 0.3, **impossible, top_k=3)
     assert [each["answer"] for each in results] == ["Rain", "", "falls"]
     assert results[1] == {"score": 0.3, **EMPTY}
@@ -142,12 +269,15 @@ def test_without_the_option_no_answer_is_empty_however_likely_that_would_be() ->
 
 def test_the_score_of_the_empty_answer_is_the_no_answer_probability() -> None:
     predictor = Predictor(small_reader(no_answer=True))
-    results = pipeline(model=predictor)(QUESTION, RAIN, handle_impossible_answer=True, top_k=100)
+    qa = pipeline(model=predictor, handle_impossible_answer=True)
+    results = qa(QUESTION, RAIN, top_k=100)
     reading = next(predictor.read_all([(QUESTION, RAIN)]))
     (empty,) = [each for each in results if not each["answer"]]
     assert empty == {"score": pytest.approx(reading.no_answer, rel=1e-3), **EMPTY}
-    scores = [each["score"] for each in results]
-    assert scores == sorted(scores, reverse=True)
+    strict = pipeline(model=Predictor(predictor.model, threshold=1), handle_impossible_answer=True)
+    assert strict(QUESTION, RAIN) == empty
+    lenient = pipeline(model=Predictor(predictor.model, threshold=0), handle_impossible_answer=True)
+    assert lenient(QUESTION, RAIN)["answer"] != ""
 
 
 def test_a_blank_context_has_no_answer_but_the_empty_one() -> None:
@@ -185,14 +315,25 @@ def test_words_of_a_question_beyond_its_limit_are_not_read(ask: QuestionAnswerin
     ("arguments", "named", "error", "message"),
     [
         ((), {}, ValueError, "name a question and a context"),
-        ((), {"question": "Who?"}, ValueError, "name a question and a context"),
+        ((), {"question": "Who?"}, ValueError, "question=, context=, not question$"),
+        ((), {"questions": "Who?", "contexts": RAIN}, ValueError, "name a question and a context"),
+        ((QUESTION,), {}, ValueError, "one text is not enough"),
+        ((QUESTION,), {"context": RAIN}, ValueError, "as arguments and also by name: context"),
+        ((), {"data": [], "question": "Who?", "context": RAIN}, ValueError, "not data, question"),
+        ((["Who?", "When?"], [RAIN, ABBEY]), {}, ValueError, "a SquadExample, not list"),
+        (([(QUESTION, RAIN)] * 2,), {}, ValueError, "question 1 is a dict .*, not tuple"),
+        (({"question": ["Who?"], "context": []},), {}, ValueError, "1 questions and 0 contexts"),
+        (({"question": ["Who?"]},), {}, ValueError, "are texts, or lists"),
+        (({"question": 3, "context": RAIN},), {}, ValueError, "`question` is a text"),
+        ((3,), {}, ValueError, "a SquadExample, not int"),
         ((), {"question": ["Who?"], "context": []}, ValueError, "1 questions and 0 contexts"),
         (({"question": "Who?"},), {}, KeyError, "context"),
         ((), {"question": "", "context": RAIN}, ValueError, "`question` is a text"),
         ((), {"question": "Who?", "context": None}, ValueError, "are texts, or lists"),
-        ((QUESTION, RAIN), {"max_answer_length": 5}, ValueError, "no option max_answer_length"),
-        (({"question": "Who?", "context": RAIN},), {"topK": 5}, ValueError, "no option topK"),
+        ((), {"question": None, "context": RAIN}, ValueError, "are texts, or lists"),
         ((QUESTION, RAIN), {"top_k": 0}, ValueError, "top_k must be a whole number, at least 1"),
+        ((QUESTION, RAIN), {"top_k": True}, ValueError, "top_k must be a whole number"),
+        ((QUESTION, RAIN), {"doc_stride": -1}, ValueError, "doc_stride must be .* at least 0"),
         ((QUESTION, RAIN), {"top_k": 2.0}, ValueError, "top_k must be a whole number"),
         ((QUESTION, RAIN), {"max_seq_len": 384.0}, ValueError, "max_seq_len must be"),
         ((QUESTION, RAIN), {"on_error": "ignore"}, ValueError, "on_error is one of raise, return"),
@@ -214,8 +355,11 @@ def test_models_and_tasks(tmp_path: Path) -> None:
     assert pipeline(model=predictor).predictor is predictor
     with pytest.raises(InputError, match="not 'summarization'"):
         pipeline("summarization")
-    with pytest.raises(InputError, match="no option top_q"):
-        pipeline(model=predictor, top_q=3)
+    with pytest.raises(InputError, match="a model or a Predictor, not int"):
+        pipeline(model=3)
+    idle: dict[str, Any] = {"top_q": 3}
+    with pytest.warns(InputWarning, match="without effect in fabir: top_q"):
+        pipeline(model=predictor, **idle)
 
 
 def test_the_module_does_not_hide_the_function() -> None:

@@ -1,59 +1,125 @@
 """A replacement for the question-answering pipeline of Hugging Face's transformers 4.
 
-Arguments and results are those of that pipeline. The `Predictor` finds the answers.
+It takes the calls of that pipeline and gives results of the same form. The `Predictor` finds the
+answers. `answer.pipeline_arguments` reads the arguments.
 """
 
-import reprlib
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
-from types import GeneratorType
-from typing import Any
+from typing import Any, Unpack
 
-from fabir.answer.predictor import Answer, OnError, Predictor
+from fabir.answer.merging import Answer, Reading
+from fabir.answer.pipeline_arguments import (
+    QUESTIONS,
+    Call,
+    Options,
+    SquadExample,
+    example,
+    find_examples,
+    ignored,
+    split_options,
+    tell,
+    tell_ignored,
+)
+from fabir.answer.predictor import OnError, Predictor
+from fabir.answer.transformers_models import explain, find_candidate, is_transformers
 from fabir.errors import InputError
 from fabir.runtime.base import Model
+from fabir.runtime.store import copy_model
+from fabir.text.tokens import Tokens, tokenise
 
-Example = tuple[str, str]  # question and context
-
-# Options that count words.
-_SIZES = "doc_stride", "max_answer_len", "max_question_len", "max_seq_len"
-# Options without effect: answers are always whole words, and batches form themselves.
-_IDLE = "padding", "align_to_words", "batch_size", "num_workers"
-_LEAST = {"top_k": 1, "doc_stride": 0} | dict.fromkeys(_SIZES[1:], 1)
-_OPTIONS = {"top_k", "topk", "handle_impossible_answer", "on_error", *_SIZES, *_IDLE}
+_TASKS = None, "question-answering", "extractive-question-answering"
+_USED = "task", "model", "revision", "strict", "options"  # arguments of `pipeline`
 
 
 def pipeline(
-    task: str = "question-answering",
-    model: "str | Path | Model | Predictor | None" = None,
-    *,
+    task: str | None = "question-answering",
+    model: Any = None,
+    config: Any = None,
     tokenizer: Any = None,
-    device: Any = None,
-    framework: Any = None,
+    feature_extractor: Any = None,
+    image_processor: Any = None,
+    processor: Any = None,
+    framework: str | None = None,
     revision: str | None = None,
-    **options: Any,
+    use_fast: bool | None = None,
+    token: str | bool | None = None,
+    device: Any = None,
+    device_map: Any = None,
+    dtype: Any = None,
+    trust_remote_code: bool | None = None,
+    model_kwargs: dict[str, Any] | None = None,
+    pipeline_class: Any = None,
+    *,
+    strict: bool = False,
+    **options: Unpack[Options],
 ) -> "QuestionAnsweringPipeline":
     """A question-answering pipeline: existing code only has to change its import.
+
+    Every argument of `transformers.pipeline` is taken. One warning names those without effect,
+    which are all but `task`, `model`, `revision` and the options.
+
+    fabir cannot run a model of transformers. The bundled model "fast" answers in its place, with a
+    warning. Which model is one of transformers is decided in this order:
+
+    1. A folder is, if its `config.json` says so.
+    2. "fast" and "accurate" are bundled models of fabir.
+    3. A name is, if its part after the owner has an architecture of transformers in it, such as
+       "bert" or "electra", and not "fabir". The network is not used. If such a name is a model of
+       fabir after all, pass `Predictor.from_pretrained(name)`.
+    4. Any other "owner/name" is looked up on the Hugging Face hub, or in its cache, which needs
+       `fabir[hub]`. Its `config.json` decides. If it cannot be had, as without a network or with
+       `HF_HUB_OFFLINE`, that is an error: a model that may be fabir's is never replaced.
 
     Args:
         task: "question-answering" is the only one
         model: a model's folder or name, a bundled one's or one on the hub; a model, or a
             Predictor; the bundled "fast" if None
-        tokenizer, device, framework: ignored
-        revision: of a model on the hub
+        revision: of a model of fabir on the hub
+        strict: raise an InputError instead of every warning about a model of transformers or about
+            arguments without effect, also in later calls
         options: defaults of every call, see `QuestionAnsweringPipeline`
 
     Raises:
-        InputError: another task, or no such model.
+        InputError: another task, no such model, or see `strict`.
     """
-    if task not in ("question-answering", "extractive-question-answering"):
+    unused = {name: value for name, value in locals().items() if name not in _USED}
+    if task not in _TASKS:
         raise InputError(f"fabir's pipeline does question-answering, not {task!r}")
-    if model is None or isinstance(model, str | Path):
-        model = Predictor.from_pretrained(model or "bundled", revision=revision)
-    predictor = model if isinstance(model, Predictor) else Predictor(model)
-    return QuestionAnsweringPipeline(predictor, **options)
+    kept, names = split_options(options)
+    found, foreign = model, is_transformers(model)
+    if not foreign and isinstance(model, str | Path):
+        found = find_candidate(model, revision)
+        foreign = is_transformers(found)
+    if foreign:
+        tell(explain(model, strict), strict)
+        found = None
+    if found is None:
+        unused["revision"] = revision
+    tell_ignored(ignored(unused) + names, strict)
+    return QuestionAnsweringPipeline(_predictor(found), strict, **kept)
+
+
+def _predictor(model: Any) -> Predictor:
+    if isinstance(model, Predictor):
+        return model
+    if model is None or isinstance(model, Path):
+        return Predictor.load(model)
+    if not hasattr(model, "vocabulary"):
+        kind = type(model).__name__
+        raise InputError(f"model is a folder, a name, a model or a Predictor, not {kind}")
+    return Predictor(model)
+
+
+class Device(str):
+    """The name of a device, with the `type` that torch's devices have."""
+
+    @property
+    def type(self) -> str:
+        return str(self)
 
 
 class QuestionAnsweringPipeline:
@@ -61,35 +127,86 @@ class QuestionAnsweringPipeline:
 
     A question's result is one dict if it has one answer, as with `top_k=1`, else a list of dicts.
     One question returns its result, also if it is in a list. Several questions return a list of
-    results. A generator returns a generator, whose answers come as soon as they can: see
-    `Predictor.answer_all`. A blank context has the empty answer.
+    results, and so does a dict of lists. A generator returns a generator, whose answers come as
+    soon as they can: see `Predictor.answer_all`. So does a dataset in torch's sense, with
+    `__getitem__` and `__len__` only, or of torch's class. A blank context has the empty answer.
 
     Options of a call, or of all calls:
         top_k: answers at most, which do not overlap (1)
         handle_impossible_answer: whether an answer may be empty (False). The empty answer's score
-            is the no-answer probability, `Reading.no_answer`. It comes first if that is above the
-            best span's score. Without this option every answer is a span: neither the model's
-            no-answer threshold nor the `threshold` of a Predictor applies
+            is the no-answer probability, `Reading.no_answer`. It comes first if the Predictor gives
+            no answer, by its `threshold` or the model's own rule. Without this option every answer
+            is a span
         max_answer_len: words of an answer at most (15)
         max_question_len: words of a question that are read (64)
         max_seq_len: words of a window of the context (400)
         doc_stride: words that two windows share (a quarter)
         on_error: "return" gives the exception in place of the result of a question that cannot be
             answered. "raise" raises it, after the results before it if a generator was given
-        padding, align_to_words, batch_size, num_workers: ignored
+
+    Any other option is ignored, and one warning names all of them.
     """
 
     task = "question-answering"
+    # What the pipeline of transformers had besides, and has no meaning here.
+    feature_extractor = image_processor = processor = modelcard = framework = None
+    device_placement = nullcontext
 
-    def __init__(self, predictor: Predictor, **options: Any) -> None:
+    def __init__(
+        self, predictor: Predictor, strict: bool = False, **options: Unpack[Options]
+    ) -> None:
         self.predictor = predictor
-        self._options = _checked(options)
+        self._strict = strict
+        self._options, names = split_options(options)
+        tell_ignored(names, strict)
         self._resized = lru_cache(maxsize=4)(self._resize)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), **self._options), (self.predictor,)
+        return partial(type(self), **self._options), (self.predictor, self._strict)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    @property
+    def model(self) -> Model:
+        """The model of fabir that answers."""
+        return self.predictor.model
+
+    @property
+    def device(self) -> Any:
+        """Where the model is: "cpu", or of a model in torch its device."""
+        network = getattr(self.model, "network", None)
+        return Device("cpu") if network is None else next(network.parameters()).device
+
+    def tokenizer(self, text: str) -> Tokens:
+        """The words of a text, as the model reads them, and their places."""
+        return tokenise(text, self.model.vocabulary.tokeniser)
+
+    @staticmethod
+    def create_sample(
+        question: str | list[str], context: str | list[str]
+    ) -> SquadExample | list[SquadExample]:
+        """An example for a call, or of lists a list of them."""
+        pairs = find_examples((), {"question": question, "context": context})
+        samples = [SquadExample(*example(each, n)) for n, each in enumerate(pairs, 1)]
+        return samples if isinstance(question, list) else samples[0]
+
+    def save_pretrained(self, save_directory: str | os.PathLike[str], **unused: Any) -> None:
+        """Write the model's files into a folder, which `pipeline(model=folder)` loads again.
+
+        Raises:
+            InputError: the model consists of several, or `save_directory` is a file.
+        """
+        tell_ignored(ignored(unused), self._strict)
+        target = Path(save_directory)
+        if target.exists() and not target.is_dir():
+            raise InputError(f"cannot save to {target}: it is no folder")
+        model: Any = self.model
+        if hasattr(model, "save_pretrained"):
+            model.save_pretrained(target)
+        elif not hasattr(model, "folder"):
+            raise InputError("an ensemble cannot be saved: save each of its models")
+        elif model.folder.resolve() != target.resolve():
+            copy_model(model.folder, target)
+
+    def __call__(self, *arguments: Any, **named: Unpack[Call]) -> Any:
         """Answer `question=` from `context=`, each a text or a list.
 
         Dicts or objects with both are accepted too: as arguments, as one list, or as `data=` or
@@ -98,12 +215,19 @@ class QuestionAnsweringPipeline:
         Raises:
             ValueError, KeyError: an argument is not a question, or an option does not fit.
         """
-        options = self._options | _checked({k: named.pop(k) for k in _OPTIONS & named.keys()})
-        given = _given(arguments, named)
-        if isinstance(given, GeneratorType):
+        questions = {name: value for name, value in named.items() if name in QUESTIONS}
+        options, names = split_options({k: v for k, v in named.items() if k not in QUESTIONS})
+        given = find_examples(arguments, questions)
+        tell_ignored(names, self._strict)
+        options = self._options | options
+        if not isinstance(given, list):
             return self._answers(given, **options)
+        if len(given) == 1 and isinstance(given[0], list):
+            return list(self._answers(given[0], **options))
         results = list(self._answers(given, **options))
         return results[0] if len(results) == 1 else results
+
+    predict = transform = __call__  # scikit-learn's names
 
     def _answers(
         self,
@@ -114,14 +238,13 @@ class QuestionAnsweringPipeline:
         **sizes: int,
     ) -> Iterator[Any]:
         predictor = self._resized(**sizes) if sizes else self.predictor
-        for reading in predictor.read_items(given, _example, top_k, on_error):
+        for reading in predictor.read_items(given, example, top_k, on_error):
             if isinstance(reading, Exception):
                 yield reading
                 continue
             found = list(reading.answers)
             if handle_impossible_answer or not found:
-                found.append(Answer("", 0, 0, reading.no_answer))
-                found = sorted(found, key=lambda answer: -answer.score)[:top_k]
+                found = _with_empty(reading, bool(predictor.given(reading)))[:top_k]
             results = [
                 {"score": a.score, "start": a.start, "end": a.end, "answer": a.text} for a in found
             ]
@@ -138,76 +261,23 @@ class QuestionAnsweringPipeline:
         old = self.predictor
         window = old.window if max_seq_len is None else max_seq_len
         shared = window // 4 if doc_stride is None else doc_stride
-        if not 0 <= shared < window:
-            raise InputError(
-                f"doc_stride {shared} must be at least 0 and less than max_seq_len {window}"
-            )
+        if shared >= window:
+            default = ", its default" if max_seq_len is None else ""
+            raise InputError(f"doc_stride {shared} must be less than max_seq_len {window}{default}")
         return Predictor(
             old.model,
             window=window,
             stride=window - shared,
             max_words=max_answer_len or old.max_words,
             max_question=max_question_len or old.max_question,
+            threshold=old.threshold,
         )
 
 
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are set and have an effect, under their present names."""
-    unknown = sorted(options.keys() - _OPTIONS)
-    if unknown:
-        raise InputError(f"the pipeline has no option {unknown[0]}: {', '.join(sorted(_OPTIONS))}")
-    said = {k: v for k, v in options.items() if v is not None and k not in _IDLE}
-    if "topk" in said:
-        warnings.warn("topk is deprecated, use top_k instead", UserWarning, stacklevel=3)
-        topk = said.pop("topk")
-        said.setdefault("top_k", topk)
-    for name, least in _LEAST.items():
-        value = said.get(name, least)
-        if type(value) is not int or value < least:
-            raise InputError(f"{name} must be a whole number, at least {least}, not {value!r}")
-    return said
-
-
-def _given(arguments: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
-    """The examples in a call's arguments."""
-    if arguments or not named.keys().isdisjoint({"data", "X"}):
-        _checked(dict.fromkeys(named.keys() - {"data", "X"}))
-    if len(arguments) == 2 and all(isinstance(each, str) for each in arguments):
-        return [{"question": arguments[0], "context": arguments[1]}]
-    if arguments or "data" in named or "X" in named:
-        given: Any = arguments or [named.get("data", named.get("X"))]
-        if len(given) == 1 and isinstance(given[0], Iterable) and not isinstance(given[0], Mapping):
-            given = given[0]
-        return given if isinstance(given, GeneratorType) else list(given)
-    if named.keys() != {"question", "context"}:
-        raise InputError("name a question and a context, and nothing else but options")
-    return _paired(named["question"], named["context"])
-
-
-def _paired(question: Any, context: Any) -> list[dict[str, Any]]:
-    if isinstance(question, str):
-        question = [question]
-    contexts = [context] * len(question) if isinstance(context, str) else context
-    if not isinstance(question, list | tuple) or not isinstance(contexts, list | tuple):
-        raise InputError("question and context are texts, or lists of texts")
-    if len(question) != len(contexts):
-        raise InputError(
-            f"{len(question)} questions and {len(contexts)} contexts: give one context for each"
-        )
-    return [{"question": q, "context": c} for q, c in zip(question, contexts, strict=True)]
-
-
-def _example(given: Any, number: int) -> Example:
-    """Question and context of a dict, or of an object such as transformers' SquadExample."""
-    if isinstance(given, Mapping):
-        if not {"question", "context"} <= given.keys():
-            raise KeyError(f'question {number} is a dict with the keys "question" and "context"')
-        question, context = given["question"], given["context"]
-    else:
-        question, context = (getattr(given, f"{n}_text", None) for n in ("question", "context"))
-    for name, text in (("question", question), ("context", context)):
-        if not isinstance(text, str) or not text:
-            raise InputError(
-                f"question {number}: `{name}` is a text that is not empty, not {reprlib.repr(text)}"
-            )
-    return str(question), str(context)
+def _with_empty(reading: Reading, given: bool) -> list[Answer]:
+    """The answers and the empty one: before all if no answer is given, else after the best."""
+    empty = Answer("", 0, 0, reading.no_answer)
+    if not given:
+        return [empty, *reading.answers]
+    best, *others = reading.answers
+    return [best, *sorted([*others, empty], key=lambda answer: -answer.score)]
