@@ -12,7 +12,9 @@ def add_commands(add: AddCommand) -> None:
         add("calibrate", _calibrate, "fit a reader's probabilities, on data it was not trained on")
     )
     _add_compact(add("compact", _compact, "make a reader small: fewer words, fewer bits"))
-    _add_export(add("export", _export, "write a reader as ONNX graphs, to answer without torch"))
+    _add_export(
+        add("export", _export, "write a reader as ONNX graphs, or as a page that needs no server")
+    )
 
 
 def _add_calibrate(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +62,23 @@ def _compact(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     add_reader(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="write ONNX graphs, to answer without torch"
+    )
+    parser.add_argument(
+        "--web",
+        type=Path,
+        metavar="DIR",
+        help="write a page that answers in the browser, with the graphs of --output, or with those "
+        "that the reader has",
+    )
+    parser.add_argument(
+        "--runtime",
+        type=Path,
+        metavar="DIR",
+        help="for --web: where the npm package onnxruntime-web is, which is fetched if it is not "
+        "there (default: the cache)",
+    )
     parser.add_argument("--format", choices=["onnx"], default="onnx")
     parser.add_argument("--quantise", choices=["int8"], help="quantise linear layers to 8 bits")
     parser.add_argument(
@@ -75,10 +93,27 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.errors import InputError
+    from fabir.runtime.locate import find_model
+
+    if not (options.output or options.web):
+        raise InputError("say what to write: --output DIR for graphs, --web DIR for a page")
+    if options.runtime and not options.web:
+        raise InputError("--runtime is for a page: add --web DIR")
+    made = [name for name in ("quantise", "calibrate", "data") if getattr(options, name)]
+    if made and not options.output:
+        raise InputError(f"--{made[0]} is for new graphs: add --output DIR")
+    source = find_model(options.reader)
+    if options.output:
+        _export_graphs(source, options)
+    if options.web:
+        _export_page(options.output or source, options)
+
+
+def _export_graphs(source: Path, options: argparse.Namespace) -> None:
     from fabir.data.squad import read_squad
     from fabir.errors import InputError
     from fabir.export.onnx import export
-    from fabir.runtime.locate import find_model
 
     quantise = options.quantise == "int8"
     if options.calibrate and not quantise:
@@ -88,6 +123,12 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
     calibrate, data = (
         read_squad(path, "keep") if path else None for path in (options.calibrate, options.data)
     )
-    source = find_model(options.reader)
     report = export(source, options.output, quantise=quantise, calibrate=calibrate, data=data)
     print(json.dumps(report, indent=1))
+
+
+def _export_page(source: Path, options: argparse.Namespace) -> None:
+    from fabir.export.web import write_page
+
+    size = write_page(source, options.web, options.runtime)
+    print(f"{options.web}: {size / 2**20:.1f} MiB")

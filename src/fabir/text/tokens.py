@@ -117,13 +117,13 @@ def _joining_characters() -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in classes)
 
 
-_JOINING = f"[{_joining_characters()}]"
+JOINING = f"[{_joining_characters()}]"
 # Scripts written without spaces, one letter a word: Thai, Lao, Burmese, Khmer, Chinese, kana.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_LETTER = rf"[^\W\d_{UNSPACED}]"
+LETTER = rf"[^\W\d_{UNSPACED}]"
 # The order matters. `++` and `*+` never backtrack, so that hostile input takes linear time.
 _find_words = re.compile(
     "|".join(
@@ -132,11 +132,11 @@ _find_words = re.compile(
             r"(?:[A-Z]\.){2,}",  # U.S.
             r"[A-Za-z]+(?=n['’]t\b)",  # do, of don't: GloVe knows "do" and "n't"
             r"n['’]t\b",
-            rf"{_LETTER}++(?:{_JOINING}{_LETTER}*+)*+",  # a word, without digits: 1990s is 1990, s
+            rf"{LETTER}++(?:{JOINING}{LETTER}*+)*+",  # a word, without digits: 1990s is 1990, s
             r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",  # 1,000 and 1,234.5
             r"\d+(?:\.\d+)?",  # 3.5
             r"(?<=\w)['’](?:s|re|ve|ll|d|m)\b",
-            rf"\S{_JOINING}*+",  # any other character is a word
+            rf"\S{JOINING}*+",  # any other character is a word
         ]
     )
 ).findall

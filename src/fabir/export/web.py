@@ -1,0 +1,135 @@
+"""A folder with a web page that answers in the browser: the page, a model and ONNX Runtime.
+
+The page and its scripts are in `fabir/web`. Any server of files can serve the folder.
+"""
+
+import hashlib
+import re
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabir.data.download import Collection, download
+from fabir.errors import InputError
+from fabir.files import cache_folder, replacing, writing
+from fabir.runtime.onnx_model import OnnxModel
+from fabir.runtime.settings import SETTINGS
+from fabir.runtime.store import ONNX, is_exported, path_of
+from fabir.text import tokens
+
+PACKAGE = "onnxruntime-web-1.30.0.tgz"
+RUNTIME = {
+    "onnxruntime-web": Collection(
+        url="https://registry.npmjs.org/onnxruntime-web/-/",
+        licence="ONNX Runtime is licensed under the MIT licence (Microsoft Corporation)",
+        files={PACKAGE: "d2228df7e4616bc3348bf504ee888f3bec43789a273f0a63f3e68d203ce3bf71"},
+    )
+}
+# What runs on WebAssembly in one thread; the whole package has 138 MB.
+_RUNTIME_FILES = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"
+_SCRIPTS = Path(__file__).parents[1] / "web"
+_LICENCE = "LICENSE"
+# The classes of characters in the patterns of `fabir.text`. A browser's own ones are those of
+# another version of Unicode, or of ASCII alone.
+_CLASSES = {
+    "WORD": r"\w",
+    "DIGIT": r"\d",
+    "SPACE": r"\s",
+    "GAP": r"[^\S\n]",
+    "ANY_LETTER": r"[^\W\d_]",
+    "LETTER": tokens.LETTER,
+    "JOINING": tokens.JOINING,
+}
+
+
+def write_page(source: Path, output: Path, runtime: Path | None = None) -> int:
+    """Write the page with the model in `source` to the folder `output`; returns its bytes.
+
+    Args:
+        source: an exported model
+        runtime: the folder of the npm package onnxruntime-web, which is fetched if it is not
+            there; the cache if it is None
+
+    Raises:
+        InputError: `source` holds no exported model, or one with NLTK's tokeniser; the package is
+            neither there nor can be fetched; or `output` cannot be written.
+    """
+    _check(source)
+    package = _find_package(runtime or cache_folder("runtime"))
+    with writing(output):
+        written = [
+            *_write_runtime(package, output / "runtime"),
+            *_copy_model(source, output / "model"),
+            *write_scripts(output),
+        ]
+    return sum(path.stat().st_size for path in written)
+
+
+def _check(source: Path) -> None:
+    if not is_exported(source):
+        raise InputError(f"{source} has no ONNX graphs: add --output DIR, where they are written")
+    model = OnnxModel.load(source)
+    if not set(ONNX) <= set(model.files):
+        raise InputError(f"{source} was exported in the old format: export the model again")
+    if model.vocabulary.tokeniser != "fabir":
+        raise InputError(f"{source} splits texts with NLTK, which no browser has")
+
+
+def _find_package(folder: Path) -> Path:
+    path, (collection,) = folder / PACKAGE, RUNTIME.values()
+    if path.exists():
+        with open(path, "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() == collection.files[PACKAGE]:
+                return path
+    try:
+        (path,) = download("onnxruntime-web", folder, RUNTIME)
+    except InputError as error:
+        by_hand = f"to do without, put {PACKAGE} of npm into a folder and name it with --runtime"
+        raise InputError(f"{error}; {by_hand}") from error
+    return path
+
+
+def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
+    with tarfile.open(package) as archive:
+        for name in _RUNTIME_FILES:
+            content = archive.extractfile(f"package/dist/{name}")
+            assert content is not None
+            with replacing(folder / name) as temporary, open(temporary, "wb") as file:
+                shutil.copyfileobj(content, file)
+            yield folder / name
+
+
+def _copy_model(source: Path, folder: Path) -> Iterator[Path]:
+    paths = {name: path_of(source, name) for name in (SETTINGS, *ONNX)}
+    licences = source.absolute().parent / _LICENCE, source / _LICENCE
+    paths.update((_LICENCE, path) for path in licences if path.exists())
+    for name, path in paths.items():
+        yield _copy(path, folder / name)
+
+
+def write_scripts(folder: Path) -> Iterator[Path]:
+    """Write the page and its scripts to a folder, without a model; yields the path of each."""
+    path = folder / "characters.js"
+    with replacing(path) as temporary:
+        temporary.write_text(_character_classes(), encoding="utf-8")
+    yield path
+    for script in sorted(_SCRIPTS.iterdir()):
+        yield _copy(script, folder / script.name)
+
+
+def _copy(path: Path, copy: Path) -> Path:
+    with replacing(copy) as temporary:
+        shutil.copyfile(path, temporary)
+    return copy
+
+
+def _character_classes() -> str:
+    """A script with the insides of character classes."""
+    everything = "".join(map(chr, range(0x110000)))
+    lines = ["// Classes of characters, as Python has them. Written by fabir export --web."]
+    for name, pattern in _CLASSES.items():
+        ranges = (match.span() for match in re.finditer(f"(?:{pattern})+", everything))
+        inside = "".join(rf"\\u{{{start:x}}}-\\u{{{end - 1:x}}}" for start, end in ranges)
+        lines.append(f'export const {name} = "{inside}";')
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,83 @@
+// Line ends of wrapped text, and those that divide it, as fabir.text.lines tells them apart.
+import { ANY_LETTER, DIGIT, GAP, SPACE, WORD } from "./characters.js";
+
+const NARROW = 30; // characters of the longest line below which lines are not wrapped
+const FILLED = `[${GAP}]*[^${SPACE}][^\\n]*`; // a line that is not blank
+const BLOCK = new RegExp(`(?<![^\\n])${FILLED}(?:\\n${FILLED})+`, "gu");
+const LINE = /[^\n]+/gu;
+const FIRST_WORD = new RegExp(`^[${SPACE}]*([^${SPACE}]+)`, "u");
+const BREAK = new RegExp(
+  `(?<=[^${SPACE}])(?:(?<paragraph>[${GAP}]*\\n[${GAP}]*\\n[${SPACE}]*)` +
+    `|(?<line>[${GAP}]*\\n[${SPACE}]*)|(?<gap>\\t[${SPACE}]*|[${GAP}]{3,}))(?=[^${SPACE}])`,
+  "gu",
+);
+const MARKS = { paragraph: ".", line: ";", gap: "," };
+// With a comma in its middle it is one number.
+const GLUED = new RegExp(`(?<=[${DIGIT}])[${SPACE}](?=[${DIGIT}])`, "uy");
+const HYPHENATED = new RegExp(`[${ANY_LETTER}][-\\u2010]$`, "u");
+const CONTINUED = new RegExp(`^[${SPACE}]*(?![A-Z])[${ANY_LETTER}]`, "u");
+// What a new item or a cell of a table begins with.
+const BEGINNING = new RegExp(
+  `^[${SPACE}]*(?:[-*+•–][${SPACE}]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
+  "u",
+);
+const TRAILING = new RegExp(`[${SPACE}]+$`, "u");
+
+/** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
+export function divide(text) {
+  const breaks = [], marks = [], pieces = [];
+  let end = 0;
+  if (!/[\n\t]| {3}/.test(text)) return { text, breaks, marks };
+  for (const { index, 0: found, groups } of unwrap(text).matchAll(BREAK)) {
+    const kind = Object.keys(MARKS).find((name) => groups[name] !== undefined);
+    // A gap may be a soft line end before an indented line.
+    if (kind === "gap" && text.slice(index, index + found.length).includes("\n")) continue;
+    breaks.push(index);
+    if (".!?;:,".includes(text[index - 1])) continue;
+    marks.push(index);
+    GLUED.lastIndex = index;
+    pieces.push(text.slice(end, index), GLUED.test(text) ? ";" : MARKS[kind]);
+    end = index + 1;
+  }
+  return { text: pieces.join("") + text.slice(end), breaks, marks };
+}
+
+/** The text with spaces in place of the line ends of wrapped text. Its length stays the same. */
+function unwrap(text) {
+  const pieces = [];
+  let at = 0;
+  for (const [start, end] of softEnds(text)) {
+    pieces.push(text.slice(at, start), " ".repeat(end - start));
+    at = end;
+  }
+  return pieces.join("") + text.slice(at);
+}
+
+function* softEnds(text) {
+  for (const block of text.matchAll(BLOCK)) {
+    const lines = [...block[0].matchAll(LINE)];
+    const contents = lines.map((line) => line[0].replace(TRAILING, ""));
+    const lengths = contents.map(size).sort((a, b) => a - b);
+    // An address in a line may be longer than all others.
+    const width = lengths[Math.floor((3 * lengths.length - 1) / 4)];
+    for (let i = 0; i + 1 < lines.length; i++) {
+      if (isWrapped(contents[i], lines[i + 1][0], width)) {
+        yield [block.index + lines[i].index + contents[i].length, block.index + lines[i + 1].index];
+      }
+    }
+  }
+}
+
+function isWrapped(line, following, width) {
+  if (HYPHENATED.test(line) && CONTINUED.test(following)) return true;
+  if (width < NARROW || /[.!?:;]$/.test(line) || BEGINNING.test(following)) return false;
+  const word = FIRST_WORD.exec(following);
+  return !(word && size(line) + 1 + size(word[1]) <= width);
+}
+
+/** How many characters a text has; a string's length counts halves of some. */
+export function size(text) {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}

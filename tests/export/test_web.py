@@ -1,0 +1,119 @@
+"""The folder of the page: what is written, what is refused. `tests/web` has what the page does."""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from fabir.cli import main
+from fabir.data.download import Collection
+from fabir.errors import InputError
+from fabir.export import web
+from fabir.export.web import PACKAGE, write_page
+from fabir.runtime.locate import BUNDLED
+from fabir.runtime.store import ONNX, copy_model, path_of
+from model_folders import edit_json, seal
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a package as npm has it, with files of no use."""
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    with tarfile.open(folder / PACKAGE, "w:gz") as archive:
+        for name in ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm", "ort.webgl.mjs"):
+            entry = tarfile.TarInfo(f"package/dist/{name}")
+            entry.size = len(name)
+            archive.addfile(entry, io.BytesIO(name.encode()))
+    digest = hashlib.sha256((folder / PACKAGE).read_bytes()).hexdigest()
+    served = Collection("http://127.0.0.1:9/", "Toy licence", {PACKAGE: digest})
+    monkeypatch.setattr(web, "RUNTIME", {"onnxruntime-web": served})
+    return folder
+
+
+def test_the_folder_has_the_page_the_model_and_the_runtime(tmp_path: Path, runtime: Path) -> None:
+    size = write_page(BUNDLED, tmp_path / "site", runtime)
+    written = {
+        path.relative_to(tmp_path / "site").as_posix(): path.read_bytes()
+        for path in (tmp_path / "site").rglob("*")
+        if path.is_file()
+    }
+    assert size == sum(map(len, written.values()))
+    for name in (*ONNX, "config.json"):
+        assert written[f"model/{name}"] == path_of(BUNDLED, name).read_bytes()
+    assert b"CC BY-SA 4.0" in written["model/LICENSE"]
+    assert {name for name in written if name.startswith("runtime/")} == {
+        "runtime/ort.wasm.bundle.min.mjs",
+        "runtime/ort-wasm-simd-threaded.wasm",
+    }
+    page = written["index.html"].decode()
+    links = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page)
+    assert sorted(links) == ["page.js", "style.css"]
+    for name in ("page.js", "style.css", "characters.js"):
+        assert written[name]
+
+
+def test_a_page_is_written_again_in_place(tmp_path: Path, runtime: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "page.js").write_text("old")
+    first = write_page(BUNDLED, tmp_path / "site", runtime)
+    assert write_page(BUNDLED, tmp_path / "site", runtime) == first
+    assert (tmp_path / "site" / "page.js").read_text() != "old"
+
+
+def test_a_model_without_graphs_is_refused(tmp_path: Path, reader: Path, runtime: Path) -> None:
+    with pytest.raises(InputError, match="add --output DIR"):
+        write_page(reader, tmp_path / "site", runtime)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_tokeniser_that_no_browser_has_is_refused(tmp_path: Path, runtime: Path) -> None:
+    pytest.importorskip("nltk")
+    copy_model(BUNDLED, tmp_path / "model")
+    edit_json(tmp_path / "model" / "vocabulary.json", tokeniser="nltk")
+    seal(tmp_path / "model")
+    with pytest.raises(InputError, match="NLTK"):
+        write_page(tmp_path / "model", tmp_path / "site", runtime)
+
+
+def test_a_package_that_cannot_be_fetched_may_be_put_there(tmp_path: Path, runtime: Path) -> None:
+    pytest.importorskip("pooch")
+    for damage in (lambda path: path.write_bytes(b"damaged"), Path.unlink):
+        damage(runtime / PACKAGE)
+        with pytest.raises(InputError, match=f"cannot fetch .*put {PACKAGE} of npm .*--runtime"):
+            write_page(BUNDLED, tmp_path / "site", runtime)
+        assert not (tmp_path / "site").exists()
+
+
+def test_the_command_says_how_large_the_page_is(
+    tmp_path: Path, runtime: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = tmp_path / "site"
+    main(["export", "--reader", "accurate", "--web", str(site), "--runtime", str(runtime)])
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    assert capsys.readouterr().out == f"{site}: {size / 2**20:.1f} MiB\n"
+    settings = json.loads((site / "model" / "config.json").read_text())
+    assert settings["reader"] == "crossconv"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "--output DIR for graphs, --web DIR for a page"),
+        (["--output", "made", "--runtime", "there"], "add --web DIR"),
+        (["--web", "made", "--quantise", "int8"], "--quantise is for new graphs: add --output DIR"),
+        (["--web", "made", "--data", "dev.json"], "--data is for new graphs: add --output DIR"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", *options])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not Path("made").exists()
