@@ -11,6 +11,7 @@ from fabir.errors import InputError
 def add_commands(add: AddCommand) -> None:
     _add_index(add("index", _index, "index documents, so that questions can be answered from them"))
     _add_ask(add("ask", _ask, "answer questions from indexed documents"))
+    _add_asker(add("mcp", _mcp, "let assistants ask indexed documents, over the protocol MCP"))
 
 
 def _add_index(parser: argparse.ArgumentParser) -> None:
@@ -81,12 +82,16 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", nargs="?", help="(default: prompt for questions)")
-    parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
+    _add_asker(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to give (5)")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+
+
+def _add_asker(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 5)")
     add_reader(parser)
     add_threshold(parser)
-    parser.add_argument("--format", choices=["text", "json"], default="text")
 
 
 def _ask(options: argparse.Namespace, rest: list[str]) -> None:
@@ -113,3 +118,9 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
         sys.stdout.flush()
         if show is not show_row:
             show_doubt(result)
+
+
+def _mcp(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.adapters.mcp import serve
+
+    serve(options.index, options.reader, options.passages, options.threshold)

@@ -1,0 +1,63 @@
+"""A retriever and tools for LangChain."""
+
+from typing import Any
+
+from fabir.adapters import needs
+from fabir.adapters.places import place_of
+from fabir.errors import InputError
+from fabir.search.asker import Asker
+from fabir.search.index import Index, Passage
+
+with needs("langchain", "LangChain 1", "langchain_core"):
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import StructuredTool, ToolException
+
+    from fabir.adapters.tools import Tool, index_tools
+
+
+class FabirRetriever(BaseRetriever):
+    """Retrieves passages from an index.
+
+    Args:
+        index: the index
+        k: passages at most
+    """
+
+    index: Index
+    k: int = 5
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        passages = self.index.search(query, self.k if k is None else k)
+        return [_document(passage) for passage in passages]
+
+
+def langchain_tools(asker: Asker) -> list[StructuredTool]:
+    """The tools `ask` and `search` for agents. Their content is JSON, their artifact the result."""
+    return [_structured(tool) for tool in index_tools(asker)]
+
+
+def _structured(tool: Tool) -> StructuredTool:
+    def run(**arguments: Any) -> tuple[str, Any]:
+        try:
+            result = tool.run(arguments)
+        except InputError as error:
+            raise ToolException(str(error)) from error
+        return result.model_dump_json(), result
+
+    return StructuredTool.from_function(
+        run,
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.arguments.model_json_schema(),
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _document(passage: Passage) -> Document:
+    place = {"source": passage.path, "score": passage.score, **place_of(passage)}
+    return Document(passage.text, id=f"{passage.document}:{passage.start}", metadata=place)

@@ -1,0 +1,62 @@
+"""The retriever and the query engine in LlamaIndex."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fabir.search.asker import Asker
+from fabir.search.index import Index
+
+pytest.importorskip("llama_index", reason="LlamaIndex is missing: pip install 'fabir[llamaindex]'")
+
+from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.tools import QueryEngineTool
+
+from fabir.adapters.llamaindex import FabirQueryEngine, FabirRetriever
+
+
+def text_of(node: NodeWithScore) -> tuple[str, str]:
+    """The text of a node, and what stands at its place in its file."""
+    assert isinstance(node.node, TextNode)
+    text = Path(node.metadata["file_path"]).read_text(encoding="utf-8")
+    return node.text, text[node.node.start_char_idx : node.node.end_char_idx]
+
+
+def test_nodes_know_their_place(index: Index) -> None:
+    retriever = FabirRetriever(index)
+    nodes = retriever.retrieve("mill")
+    assert len(nodes) == 2
+    for node in nodes:
+        text, there = text_of(node)
+        assert text == there
+    assert nodes[0].get_score() >= nodes[1].get_score()
+    again = asyncio.run(retriever.aretrieve("mill"))
+    assert [node.node_id for node in again] == [node.node_id for node in nodes]
+    assert len(FabirRetriever(index, similarity_top_k=1).retrieve("mill")) == 1
+
+
+def test_a_response_has_its_sources(asker: Asker) -> None:
+    response = FabirQueryEngine(asker=asker).query("Who built the mill?")
+    assert str(response) == "Otto Berg"
+    assert response.metadata is not None
+    (answer,) = response.metadata["answers"]
+    (source,) = response.source_nodes
+    assert source.score == answer["score"]
+    assert source.metadata["answer"] == "Otto Berg"
+    text, there = text_of(source)
+    assert text == there
+    assert answer["sentence"] in text
+
+
+def test_without_an_answer_the_response_is_empty(asker: Asker) -> None:
+    response = asyncio.run(FabirQueryEngine(asker=asker).aquery("Who is the king of France?"))
+    assert str(response) == "Empty Response"
+    assert response.source_nodes == []
+    assert response.metadata is not None
+    assert response.metadata["best_guess"]["score"] < 0.1
+
+
+def test_it_is_a_tool_for_agents(asker: Asker) -> None:
+    tool = QueryEngineTool.from_defaults(FabirQueryEngine(asker=asker))
+    assert tool.call("Who built the mill?").content == "Otto Berg"
