@@ -36,17 +36,21 @@ def _try_to_start() -> Any:
 @pytest.mark.slow
 def test_ray_writes_what_one_process_writes(tmp_path: Path, ray: Any) -> None:
     small_reader().save(tmp_path / "reader")
-    source = write_rows(tmp_path / "rows.jsonl", 2 * CHUNK + 100)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    write_rows(parts / "a.jsonl", CHUNK + 500)
+    last = write_rows(parts / "b.jsonl", CHUNK - 400)
+    given: Any = {"reader": tmp_path / "reader", "keep": "all"}
     outputs = [tmp_path / "here.jsonl", tmp_path / "ray.jsonl"]
     for engine, output in zip(("local", "ray"), outputs, strict=True):
-        answer_rows(source, output, tmp_path / "reader", engine=engine)
+        answer_rows(parts, output, engine=engine, **given)
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
-    with source.open("a") as file:
+    with last.open("a") as file:
         file.write("{}\n")
     more = tmp_path / "more.jsonl"
-    with pytest.raises(InputError, match='row 2149, field "question": missing'):
-        answer_rows(source, more, tmp_path / "reader", engine="ray")
-    answer_rows(source, more, tmp_path / "reader", engine="ray", resume=True, on_bad_row="skip")
+    with pytest.raises(InputError, match=r'b\.jsonl: row 625, field "question": missing'):
+        answer_rows(parts, more, engine="ray", **given)
+    answer_rows(parts, more, engine="ray", resume=True, on_bad_row="skip", **given)
     assert more.read_bytes() == outputs[0].read_bytes()
     (tmp_path / "broken.csv").write_bytes(b"")
     with pytest.raises(InputError, match=r"broken\.csv: its first line"):

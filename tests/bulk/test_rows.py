@@ -9,7 +9,9 @@ import pytest
 from bulk_rows import write_rows
 from fabir.answer.predictor import Answer, Reading
 from fabir.bulk import rows
-from fabir.bulk.rows import QuestionRow, answer_row, read_chunks
+from fabir.bulk.columns import ANSWERS, Columns
+from fabir.bulk.inputs import find_inputs
+from fabir.bulk.rows import Chunk, QuestionRow, answers_of, read_chunks
 from fabir.errors import InputError
 
 
@@ -20,13 +22,17 @@ def save(folder: Path, *lines: Any) -> Path:
     return path
 
 
+def chunks_of(*paths: Path, skip: int = 0, strict: bool = False, **columns: Any) -> list[Chunk]:
+    return list(read_chunks(find_inputs(paths), Columns(**columns), skip, strict=strict))
+
+
 def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path) -> None:
     first = {"id": 7, "question": "Who?", "passage": "Ada did."}
     path = save(tmp_path, first, "", {"question": "Where?", "context": "At sea.", "more": [1]})
-    (chunk,) = read_chunks(path)
+    (chunk,) = chunks_of(path)
     assert chunk.questions == [
-        QuestionRow("7", "Who?", "Ada did."),
-        QuestionRow("3", "Where?", "At sea."),
+        QuestionRow("Who?", "Ada did.", {"id": 7, "question": "Who?"}),
+        QuestionRow("Where?", "At sea.", {"id": 3, "question": "Where?"}),
     ]
     assert chunk.bad == []
     assert chunk.share == 1
@@ -45,19 +51,26 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
         ({"question": "Who?", "passage": "\n"}, 'field "passage": blank'),
         ({"question": "Who?", "context": "\ud800"}, "half a surrogate pair, at character 0"),
         ({"id": [1], "question": "Who?", "context": "At sea."}, 'field "id": expected a string'),
+        (
+            {"question": "Who?", "context": "At sea.", "by": [{"a": "\ud800"}]},
+            'field "by": not UTF-8, or half a surrogate pair',
+        ),
+        (
+            {"question": "Who?", "context": "At sea.", "score": 1},
+            'field "score": a column of the answers has this name',
+        ),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, line: Any, problem: str) -> None:
     good = {"question": "Who?", "context": "Ada did."}
     path = save(tmp_path, good, line, good)
-    (chunk,) = read_chunks(path)
-    assert [asked.id for asked in chunk.questions] == ["1", "3"]
+    (chunk,) = chunks_of(path, keep="all")
+    assert [asked.kept["id"] for asked in chunk.questions] == [1, 3]
     (bad,) = chunk.bad
     assert bad.startswith(f"{path}: row 2, ")
     assert problem in bad
-    assert [(chunk.questions, chunk.bad) for chunk in read_chunks(path, strict=True)] == [
-        ([], [bad])
-    ]
+    strict = chunks_of(path, strict=True, keep="all")
+    assert [(chunk.questions, chunk.bad) for chunk in strict] == [([], [bad])]
 
 
 def test_chunks_do_not_depend_on_what_is_skipped(
@@ -65,29 +78,55 @@ def test_chunks_do_not_depend_on_what_is_skipped(
 ) -> None:
     monkeypatch.setattr(rows, "CHUNK", 4)
     path = write_rows(tmp_path / "rows.jsonl", 10)
-    chunks = list(read_chunks(path))
-    assert [len(chunk.questions) for chunk in chunks] == [4, 4, 2]
-    for skip in range(4):
-        assert list(read_chunks(path, skip)) == chunks[skip:]
+    more = write_rows(tmp_path / "more.jsonl", 3)
+    chunks = chunks_of(path, more)
+    assert [len(chunk.questions) for chunk in chunks] == [4, 4, 4, 1]
+    assert [chunk.share for chunk in chunks] == sorted(chunk.share for chunk in chunks)
+    assert chunks[-1].share == 1
+    for skip in range(5):
+        assert chunks_of(path, more, skip=skip) == chunks[skip:]
+
+
+def test_rows_are_numbered_through_all_files_and_named_in_their_own(tmp_path: Path) -> None:
+    row = {"question": "Who?", "context": "Ada did."}
+    paths = [save(tmp_path, row, "", row)]
+    (tmp_path / "more.csv").write_text("question,context\n,x\nWho?,Ada did.\n")
+    (chunk,) = chunks_of(*paths, tmp_path / "more.csv")
+    assert [asked.kept["id"] for asked in chunk.questions] == [1, 3, 5]
+    assert chunk.bad == [f'{tmp_path / "more.csv"}: row 1, field "question": blank']
+
+
+def test_a_row_keeps_what_is_named(tmp_path: Path) -> None:
+    row = {"q": "Who?", "text": "Ada did.", "key": "a", "by": None, "tags": [1.5], "": 1}
+    path = save(tmp_path, row)
+
+    def kept(keep: Any) -> list[tuple[str, Any]]:
+        (chunk,) = chunks_of(path, question="q", context="text", id="key", keep=keep)
+        return list(chunk.questions[0].kept.items())
+
+    asked = [("key", "a"), ("q", "Who?")]
+    assert kept(()) == asked
+    assert kept(("tags", "q", "no")) == [*asked, ("tags", [1.5]), ("no", None)]
+    assert kept("all") == list(row.items())[:-1]
 
 
 def test_a_row_has_the_answer_that_is_given_or_the_best_guess() -> None:
-    asked = QuestionRow("q", "Who?", "Ada did.")
     reading = Reading([Answer("Ada", 0, 3, 0.5)], 0.4)
-    row = answer_row(asked, reading, reading.answers)
-    assert list(row) == list(rows.COLUMNS)
+    row = answers_of(reading, reading.answers)
+    assert list(row) == list(ANSWERS)
     assert (row["answer"], row["score"], row["no_answer_score"]) == ("Ada", 0.5, 0.4)
     assert (row["best_guess"], row["best_guess_score"]) == ("", None)
-    withheld = answer_row(asked, reading, [])
+    withheld = answers_of(reading, [])
     assert (withheld["best_guess"], withheld["best_guess_score"]) == ("Ada", 0.5)
-    blank = answer_row(asked, Reading([], 1.0), [])
+    blank = answers_of(Reading([], 1.0), [])
     assert (blank["best_guess"], blank["best_guess_score"]) == ("", None)
     for nothing in (withheld, blank):
-        assert list(nothing) == list(rows.COLUMNS)
+        assert list(nothing) == list(ANSWERS)
         assert nothing["answer"] == ""
         assert nothing["start"] is nothing["end"] is nothing["score"] is None
 
 
 def test_a_file_of_another_kind_is_read_as_squad(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
-        list(read_chunks(tmp_path / "no.json"))
+    (tmp_path / "data.json").write_text("[")
+    with pytest.raises(InputError, match=r"data\.json"):
+        chunks_of(tmp_path / "data.json")

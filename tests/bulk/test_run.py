@@ -1,19 +1,27 @@
 """A bulk run: every kind of file, bad rows, and what a crash may leave."""
 
 import csv
+import io
 import json
 import os
+import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
 from bulk_rows import write_rows
 from fabir.answer.predictor import Predictor
 from fabir.bulk import rows as bulk
-from fabir.bulk.rows import COLUMNS
+from fabir.bulk import run
+from fabir.bulk.columns import ANSWERS
 from fabir.bulk.run import BulkResult, answer_rows
 from fabir.data.tables import read_table
-from fabir.errors import InputError
+from fabir.errors import InputError, InputWarning
+from factories import small_reader
 from tiny import Files
 
 
@@ -96,7 +104,7 @@ def test_kinds_of_files_hold_the_same(source: Path, reader: Path) -> None:
         output = source.with_name(name)
         answer_rows(source, output, reader)
         found.append([row.row for row in read_table(output)])
-        assert list(found[-1][0]) == list(COLUMNS)
+        assert list(found[-1][0]) == ["id", "question", *ANSWERS]
     as_text = [{k: "" if v is None else str(v) for k, v in row.items()} for row in found[0]]
     assert found == [found[0], as_text, found[0], as_text, found[0]]
 
@@ -120,8 +128,173 @@ def test_input_of_every_kind_gives_the_same(source: Path, reader: Path) -> None:
 
 
 def test_a_squad_file_gets_a_row_a_question(files: Files, reader: Path, tmp_path: Path) -> None:
-    done = answer_rows(files.dev, tmp_path / "answers.csv", reader)
-    assert done.rows == len(list(read_table(tmp_path / "answers.csv"))) > 5
+    done = answer_rows(files.dev, tmp_path / "answers.csv", reader, keep=["title"])
+    rows = [row.row for row in read_table(tmp_path / "answers.csv")]
+    assert done.rows == len(rows) > 5
+    assert all(row["title"] for row in rows)
+    with pytest.raises(InputError, match='has no column "place", only id, title, question'):
+        answer_rows(files.dev, tmp_path / "more.csv", reader, keep=["place"])
+
+
+def test_parquet_keeps_the_types_of_columns(tmp_path: Path, reader: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kinds = {
+        "key": arrow.int64(),
+        "q": arrow.large_string(),
+        "day": arrow.date32(),
+        "answers": arrow.struct({"text": arrow.list_(arrow.string())}),
+        "rate": arrow.float32(),
+    }
+    rows = [
+        {"key": 2**40, "q": "Who?", "day": None, "answers": {"text": ["Ada"]}, "rate": 0.5},
+        {"key": None, "q": "When?", "day": None, "answers": None, "rate": float("nan")},
+    ]
+    table = arrow.Table.from_pylist(rows, arrow.schema(kinds))
+    table = table.append_column("text", arrow.array(["Ada did in 1843."] * 2))
+    (tmp_path / "parts").mkdir()
+    parquet.write_table(table, tmp_path / "parts" / "a.parquet")
+    parquet.write_table(table.drop(["rate"]), tmp_path / "parts" / "b.parquet")
+    named: dict[str, Any] = {
+        "question_column": "q",
+        "context_column": "text",
+        "id_column": "key",
+        "keep": "all",
+    }
+    output = tmp_path / "answers.parquet"
+    assert answer_rows(tmp_path / "parts", output, reader, **named) == BulkResult(4, 0)
+    written = parquet.read_table(output)
+    assert written.schema.names == [*kinds, "text", *ANSWERS]
+    assert [written.schema.field(name).type for name in kinds] == list(kinds.values())
+    assert written["key"].to_pylist() == [2**40, 2, 2**40, 4]
+    kept = written.select(["q", "day", "answers", "rate"]).to_pylist()
+    assert str(kept[1]["rate"]) == "nan"
+    assert [row["rate"] for row in kept] == [0.5, kept[1]["rate"], None, None]
+    assert [row["answers"] for row in kept] == [{"text": ["Ada"]}, None] * 2
+    lines = tmp_path / "answers.jsonl"
+    answer_rows(tmp_path / "parts", lines, reader, **named)
+    assert json.loads(lines.read_text().splitlines()[1], parse_constant=pytest.fail)["rate"] is None
+
+
+def test_columns_of_lines_of_json_come_from_all_rows(tmp_path: Path, reader: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    asked = {"question": "Who?", "context": "Ada did."}
+    more = [{"id": 7, "n": 1}, {"id": 8, "n": 0.5, "by": "x"}, {"id": 9, "by": ["y"], "ok": True}]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps(asked | row) + "\n" for row in more))
+    answer_rows(source, tmp_path / "a.parquet", reader, keep="all")
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert table.schema.names == ["question", "context", "id", "n", "by", "ok", *ANSWERS]
+    assert table.select(["id", "n", "by", "ok"]).to_pylist() == [
+        {"id": 7, "n": 1.0, "by": None, "ok": None},
+        {"id": 8, "n": 0.5, "by": "x", "ok": None},
+        {"id": 9, "n": None, "by": '["y"]', "ok": True},
+    ]
+    with pytest.warns(InputWarning):  # that the first row has neither
+        answer_rows(source, tmp_path / "a.csv", reader, keep=["by", "ok"])
+    (_, second, third) = (row.row for row in read_table(tmp_path / "a.csv"))
+    assert (second["by"], second["ok"]) == ("x", "")
+    assert (third["by"], third["ok"]) == ('["y"]', "true")
+
+
+def test_a_name_that_the_first_row_lacks_is_said(source: Path, reader: Path) -> None:
+    output = source.with_name("answers.jsonl")
+    with pytest.warns(InputWarning, match=r'rows\.jsonl: the first row has no "pirce"'):
+        answer_rows(source, output, reader, keep=["context", "pirce"])
+    first = next(read_table(output)).row
+    assert first["context"]
+    assert first["pirce"] is None
+
+
+def test_files_without_rows_give_the_columns(tmp_path: Path, reader: Path) -> None:
+    (tmp_path / "rows.csv").write_text("question,context,by\n")
+    (tmp_path / "rows.jsonl").write_text("")
+    for name in ("rows.csv", "rows.jsonl"):
+        output = tmp_path / "answers.csv"
+        assert answer_rows(tmp_path / name, output, reader) == BulkResult(0, 0)
+        assert output.read_text().strip() == ",".join(["id", "question", *ANSWERS])
+    answer_rows(tmp_path / "rows.csv", output, reader, keep="all")
+    assert output.read_text().startswith("id,question,context,by,answer,")
+
+
+def test_several_readers_answer_as_an_ensemble(
+    source: Path, reader: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    model = small_reader()
+    with torch.no_grad():
+        for parameter in model.network.parameters():
+            parameter.mul_(1.5)
+    model.save(other)
+    output = source.with_name("answers.jsonl")
+    answer_rows(source, output, [reader, other])
+    asked = [row.row for row in read_table(source)][:16]
+    readings = Predictor.load([reader, other]).read_all(
+        [(row["question"], row["context"]) for row in asked]
+    )
+    for row, reading in zip(read_table(output), readings, strict=False):
+        assert row.row["score"] == pytest.approx(reading.answers[0].score)
+    source.write_text(source.read_text() + "{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, [reader, other])
+    with pytest.raises(InputError, match="another reader"):
+        answer_rows(source, output, reader, resume=True)
+
+
+def test_several_inputs_are_one(source: Path, reader: Path, tmp_path: Path) -> None:
+    lines = source.read_text().splitlines(keepends=True)
+    for name, part in (("a", lines[:25]), ("b", lines[25:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(part))
+    parts = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    answer_rows(source, tmp_path / "one.csv", reader, keep="all")
+    answer_rows(parts, tmp_path / "two.csv", reader, keep="all")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+def test_an_address_is_read_and_resumed(source: Path, reader: Path, tmp_path: Path) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    whole, output = tmp_path / "whole.jsonl", tmp_path / "answers.jsonl"
+    answer_rows(source, whole, reader)
+    memory.pipe("/rows.jsonl", source.read_bytes() + b"{}\n")
+    with pytest.raises(InputError, match=r"memory://rows\.jsonl: row 41"):
+        answer_rows("memory://rows.jsonl", output, reader)
+    answer_rows("memory://rows.jsonl", output, reader, resume=True, on_bad_row="skip")
+    assert output.read_bytes() == whole.read_bytes()
+    memory.store.clear()
+    with pytest.raises(InputError, match="written to a file of this machine"):
+        answer_rows(source, "memory://answers.jsonl", reader)
+
+
+def test_standard_input_is_answered_but_not_resumed(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = source.with_name("answers.jsonl")
+    given = SimpleNamespace(buffer=io.BytesIO(source.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", given)
+    assert answer_rows("-", output, reader) == BulkResult(40, 0)
+    with pytest.raises(InputError, match="standard input cannot be read again"):
+        answer_rows("-", output, reader, resume=True)
+    with pytest.raises(InputError, match="--engine ray reads files only"):
+        answer_rows("-", output, reader, engine="ray")
+
+
+def test_another_choice_of_columns_is_not_gone_on_with(source: Path, reader: Path) -> None:
+    output = source.with_name("answers.jsonl")
+    with source.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader, keep=["context"])
+    with pytest.raises(InputError, match="another choice of columns: resume with the same one"):
+        answer_rows(source, output, reader, resume=True)
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader, resume=True, keep=["context"])
+
+
+def test_progress_has_the_rate_and_the_time_left(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "_QUIET", 0)
+    answer_rows(source, source.with_name("answers.jsonl"), reader)
+    assert re.match(r"16 rows, [\d,]+ a second, \d\d%, 0:\d\d:\d\d left\n", capsys.readouterr().err)
 
 
 def test_bad_rows_end_a_run_or_are_skipped(
@@ -145,7 +318,7 @@ def test_bad_rows_end_a_run_or_are_skipped(
 
 def test_nothing_but_bad_rows_is_a_mistake(tmp_path: Path, reader: Path) -> None:
     source = tmp_path / "rows.csv"
-    source.write_text("a,b\n1,2\n3,4\n")
+    source.write_text("question,context\n,2\n3,\n")
     with pytest.raises(InputError, match="none of its 2 rows can be used"):
         answer_rows(source, tmp_path / "answers.csv", reader, on_bad_row="skip")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

@@ -14,7 +14,9 @@ from fabir.errors import InputError
 
 COLUMNS = {"text": str, "count": int, "share": float}
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-ROWS = st.lists(st.tuples(TEXT, st.integers(-(2**60), 2**60), st.floats(allow_nan=False)))
+ROWS = st.lists(
+    st.tuples(TEXT, st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False))
+)
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

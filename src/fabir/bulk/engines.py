@@ -3,21 +3,41 @@
 import logging
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir.answer.predictor import Predictor
-from fabir.bulk.rows import Chunk, answer_row, read_chunks
-from fabir.data.tables import json_line
+from fabir.bulk.columns import Columns
+from fabir.bulk.inputs import InputFile
+from fabir.bulk.rows import Chunk, QuestionRow, answers_of, read_chunks
+from fabir.data.addresses import is_address
+from fabir.data.tables import Row, json_line
 from fabir.errors import InputError
 
 # By default Ray sends usage statistics, and logs its internals.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
+class Job(NamedTuple):
+    """What a run does.
+
+    readers: folders of models; several answer as an ensemble
+    threshold: see `Predictor`
+    strict: whether to stop at a bad row
+    exact: see `fabir.data.tables.json_line`
+    """
+
+    files: Sequence[InputFile]
+    columns: Columns
+    readers: Sequence[str]
+    threshold: float | None = None
+    strict: bool = True
+    exact: bool = False
+
+
 class AnsweredChunk(NamedTuple):
-    """A chunk's answers as lines of JSON, its bad rows, and the share of the file so far."""
+    """A chunk's answers as lines of JSON, its bad rows, and the share of the input so far."""
 
     lines: bytes
     rows: int
@@ -26,52 +46,57 @@ class AnsweredChunk(NamedTuple):
 
 
 class ChunkAnswerer:
-    """Answers chunks with a reader that is loaded once. Every engine uses it."""
+    """Answers chunks with a predictor that is loaded once. Every engine uses it."""
 
-    def __init__(self, reader: str | Path | None = None, threshold: float | None = None) -> None:
-        self.predictor = Predictor.load(reader, threshold=threshold)
+    def __init__(self, job: Job) -> None:
+        self.predictor = Predictor.load(job.readers, threshold=job.threshold)
+        self.exact = job.exact
 
     def __call__(self, chunk: Chunk) -> AnsweredChunk:
-        self.predictor.forget()  # no chunk depends on others, and memory does not grow
-        pairs = [(asked.question, asked.context) for asked in chunk.questions]
-        readings = self.predictor.read_all(pairs)
+        answers = answer_questions(self.predictor, chunk.questions)
         lines = [
-            json_line(answer_row(asked, reading, self.predictor.given(reading)))
-            for asked, reading in zip(chunk.questions, readings, strict=True)
+            json_line(asked.kept | answer, exact=self.exact)
+            for asked, answer in zip(chunk.questions, answers, strict=True)
         ]
         return AnsweredChunk("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
 
 
-# Arguments: the file, the reader, the threshold, the number of chunks to skip, whether to stop at a
-# bad row.
-Engine = Callable[[Path, str | Path | None, float | None, int, bool], Iterator[AnsweredChunk]]
+def answer_questions(
+    predictor: Predictor, questions: Iterable[QuestionRow], threshold: float | None = None
+) -> Iterator[Row]:
+    """The columns of the answers for each question; `threshold` as in `Predictor.given`."""
+    predictor.forget()  # no chunk depends on others, and memory does not grow
+    readings = predictor.read_all([(asked.question, asked.context) for asked in questions])
+    return (answers_of(reading, predictor.given(reading, threshold)) for reading in readings)
 
 
-def answer_locally(
-    source: Path, reader: str | Path | None, threshold: float | None, skip: int, strict: bool
-) -> Iterator[AnsweredChunk]:
+# Arguments: the job, and the number of chunks to skip.
+Engine = Callable[[Job, int], Iterator[AnsweredChunk]]
+
+
+def answer_locally(job: Job, skip: int) -> Iterator[AnsweredChunk]:
     """Answer chunks one by one, on all processors of this machine."""
-    yield from map(ChunkAnswerer(reader, threshold), read_chunks(source, skip, strict=strict))
+    chunks = read_chunks(job.files, job.columns, skip, strict=job.strict)
+    yield from map(ChunkAnswerer(job), chunks)
 
 
-def answer_on_ray(
-    source: Path, reader: str | Path | None, threshold: float | None, skip: int, strict: bool
-) -> Iterator[AnsweredChunk]:
-    """Answer chunks on a Ray cluster, with one worker and reader per processor.
+def answer_on_ray(job: Job, skip: int) -> Iterator[AnsweredChunk]:
+    """Answer chunks on a Ray cluster, with one worker and model per processor.
 
     `RAY_ADDRESS` names the cluster; without it, a cluster is started on this machine. Every machine
-    of the cluster must see the file and the reader under the same paths.
+    of the cluster must see the files and the models under the same paths.
 
     Raises:
-        InputError: Ray is missing, or a worker cannot read the file or load the reader.
+        InputError: Ray is missing, or a worker cannot read a file or load a model.
     """
     ray = _start_ray()
-    source = source.resolve()
-    if reader is not None and Path(reader).exists():
-        reader = str(Path(reader).resolve())
+    job = job._replace(
+        files=[file._replace(name=_absolute(file.name)) for file in job.files],
+        readers=list(map(_absolute, job.readers)),
+    )
 
     def read(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for chunk in read_chunks(source, skip, strict=strict):
+        for chunk in read_chunks(job.files, job.columns, skip, strict=job.strict):
             yield {"chunk": pickle.dumps(chunk)}
 
     # A row of the Ray data set is a whole chunk, so every engine has the same chunks. Reading
@@ -81,7 +106,7 @@ def answer_on_ray(
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
     answered = chunks.map_batches(
         _RayWorker,
-        fn_constructor_args=(reader, threshold),
+        fn_constructor_args=(job,),
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(size=workers),
         num_cpus=1,
@@ -99,12 +124,16 @@ def answer_on_ray(
 class _RayWorker:
     """Answers Ray's batches of pickled chunks."""
 
-    def __init__(self, reader: str | Path | None, threshold: float | None) -> None:
-        self.answer = ChunkAnswerer(reader, threshold)
+    def __init__(self, job: Job) -> None:
+        self.answer = ChunkAnswerer(job)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         chunks = map(pickle.loads, batch["chunk"])
         return {"answered": [pickle.dumps(self.answer(chunk)) for chunk in chunks]}
+
+
+def _absolute(name: str) -> str:
+    return name if is_address(name) else str(Path(name).resolve())
 
 
 def _start_ray() -> Any:

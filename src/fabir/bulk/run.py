@@ -1,20 +1,23 @@
-"""A bulk run: answers every row of a file, and writes the answers in the same order."""
+"""A bulk run: answers every row of its inputs, and writes the answers in the same order."""
 
 import hashlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.engines import ENGINES, AnsweredChunk
+from fabir.bulk.columns import ANSWERS, Columns, plan_output
+from fabir.bulk.engines import ENGINES, AnsweredChunk, Job
+from fabir.bulk.inputs import InputFile, find_inputs
 from fabir.bulk.journal import Journal
-from fabir.bulk.rows import CHUNK, COLUMNS
-from fabir.data.tables import KINDS, check_table, table_kind, write_table
+from fabir.bulk.rows import CHUNK
+from fabir.data.addresses import STDIN, is_address
+from fabir.data.tables import KINDS, check_table, column_types, table_kind, write_table
 from fabir.errors import InputError
 from fabir.files import writing
 from fabir.progress import live_line, track
@@ -22,6 +25,8 @@ from fabir.runtime.locate import find_model
 from fabir.runtime.store import model_files
 
 _MAX_WARNINGS = 100  # bad rows that are reported one by one; more are only counted
+_QUIET = 2  # seconds before the first line of progress
+Names = str | Path | Sequence[str | Path]
 
 
 class BulkResult(NamedTuple):
@@ -32,14 +37,18 @@ class BulkResult(NamedTuple):
 
 
 def answer_rows(
-    source: str | Path,
+    source: Names,
     output: str | Path,
-    reader: str | Path | None = None,
+    reader: Names | None = None,
     *,
     threshold: float | None = None,
     engine: str = "local",
     resume: bool = False,
     on_bad_row: Literal["error", "skip"] = "error",
+    question_column: str = "question",
+    context_column: str | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] | Literal["all"] = (),
 ) -> BulkResult:
     """Answer every row of `source`, and write one row each to `output`, in order.
 
@@ -47,51 +56,99 @@ def answer_rows(
     `resume` such a run continues, and its output is byte for byte that of an uninterrupted run.
 
     Args:
-        source: .jsonl, .csv or .tsv, plain or .gz, or .parquet, with columns `question`, `context`
-            (or `passage`) and optionally `id`; or a SQuAD file
-        output: a file of the same kinds of table; its columns are `fabir.bulk.rows.COLUMNS`
-        reader: a reader's folder or name; `fast` by default
+        source: one or several files, folders, patterns or addresses, see
+            `fabir.bulk.inputs.find_inputs`: .jsonl, .csv or .tsv, plain or .gz, or .parquet; SQuAD
+            files; or "-" for lines of JSON on standard input
+        output: a .jsonl, .csv or .tsv file, plain or .gz, or .parquet; its columns are the id, the
+            question, those of `keep`, and `fabir.bulk.columns.ANSWERS`
+        reader: a model's folder or name, `fast` by default; several answer as an ensemble
         threshold: how likely an answer that is given must be, see `Predictor`
         engine: "local", or "ray" for a Ray cluster
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
+        context_column: by default "context", or "passage" where there is none
+        id_column: by default "id", or the row's number where there is none
+        keep: further columns of the input for the output, or "all"
 
     Raises:
-        InputError: a file cannot be read or written, another process is writing `output`, a row is
-            bad, all rows are bad, the unfinished run has other settings, or `threshold` is not from
-            0 to 1.
+        InputError: a file cannot be read or written, a column is missing or has the name of a
+            column of the answers, another process is writing `output`, a row is bad, all rows are
+            bad, the unfinished run has other settings, or `threshold` is not from 0 to 1.
     """
     check_threshold(threshold)
-    source, output = Path(source), Path(output)
+    output = _checked_output(output)
+    files = find_inputs(_listed(source))
+    _check_inputs(files, output, engine, resume)
+    kept = "all" if keep == "all" else tuple(_listed(keep))
+    columns = Columns(question_column, context_column, id_column, kept)
+    planned = plan_output([file.name for file in files], columns)
+    readers = [str(find_model(each)) for each in (_listed(reader) if reader else [None])]
+    job = Job(
+        files=files,
+        columns=columns,
+        readers=readers,
+        threshold=threshold,
+        strict=on_bad_row == "error",
+        exact=table_kind(output) == ".parquet",
+    )
+    with writing(output):
+        journal = Journal(output, _settings(job), resume=resume)
+        chunks = ENGINES[engine](job, journal.done["chunks"])
+        return _write_all(chunks, journal, job, output, planned)
+
+
+def _listed(names: Names) -> list[Any]:
+    return [names] if isinstance(names, str | Path) else list(names)
+
+
+def _checked_output(output: str | Path) -> Path:
+    if is_address(output):
+        raise InputError(
+            f"{output}: answers are written to a file of this machine, so that a run can be "
+            "resumed; name one, and copy it when it is complete"
+        )
     if not table_kind(output):
         raise InputError(f"{output}: rows are written as {', '.join(KINDS)}")
     check_table(output)
-    if output.resolve() == source.resolve():
-        raise InputError(f"{output} is what the questions are read from: name another file")
-    folder = find_model(reader)
-    settings = _settings(source, folder) | {"threshold": threshold}
-    strict = on_bad_row == "error"
-    with writing(output):
-        journal = Journal(output, settings, resume=resume)
-        chunks = ENGINES[engine](source, folder, threshold, journal.done["chunks"], strict)
-        return _write_all(chunks, journal, source, output, strict)
+    return Path(output)
+
+
+def _check_inputs(files: Sequence[InputFile], output: Path, engine: str, resume: bool) -> None:
+    for file in files:
+        if not is_address(file.name) and output.resolve() == Path(file.name).resolve():
+            raise InputError(
+                f"{output} is what the questions are read from: name another file, in a folder "
+                "that is not read"
+            )
+    if files[0].name == STDIN and resume:
+        raise InputError(
+            f"standard input cannot be read again: remove {output}.journal, and start again; a run "
+            "that reads a file can be resumed"
+        )
+    if files[0].name == STDIN and engine != "local":
+        raise InputError(f"--engine {engine} reads files only: save standard input to a file")
 
 
 def _write_all(
-    chunks: Iterable[AnsweredChunk], journal: Journal, source: Path, output: Path, strict: bool
+    chunks: Iterable[AnsweredChunk],
+    journal: Journal,
+    job: Job,
+    output: Path,
+    planned: dict[str, Any],
 ) -> BulkResult:
     """Write all chunks to the journal, and then to the output."""
     try:
         with _progress(journal) as show:
             for answered in chunks:
-                if strict and answered.bad:
+                if job.strict and answered.bad:
                     raise InputError(f"{answered.bad[0]}; correct it, or choose --on-bad-row skip")
                 _warn(answered.bad, journal.done["bad"])
                 journal.append(answered)
                 show(answered.share)
         done = BulkResult(journal.done["rows"], journal.done["bad"])
         if done.bad and not done.rows:
-            raise InputError(f"{source}: none of its {done.bad} rows can be used")
-        _finish(journal, output)
+            names = ", ".join(file.name for file in job.files[:3])
+            raise InputError(f"{names}: none of its {done.bad} rows can be used")
+        _finish(journal, output, planned)
     except BaseException:
         if not journal.done["rows"]:  # there is nothing to resume
             journal.remove()
@@ -101,29 +158,42 @@ def _write_all(
     return done
 
 
-def _finish(journal: Journal, output: Path) -> None:
-    """Convert the answers to the output file, and remove the journal."""
+def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
+    """Convert the answers to the output file, and remove the journal.
+
+    Args:
+        columns: see `plan_output`
+    """
     if output.suffix == ".jsonl":
         os.replace(journal.partial, output)
     else:
-        with open(journal.partial, encoding="utf-8") as lines:
-            rows = track(map(json.loads, lines), "writing", total=journal.done["rows"])
-            write_table(output, rows, COLUMNS)
+        if not columns or None in columns.values():
+            with _rows(journal, "finding columns") as rows:
+                columns = column_types(rows, columns)
+        own = {name: kind for name, kind in columns.items() if name not in ANSWERS}
+        with _rows(journal, "writing") as rows:
+            write_table(output, rows, own | ANSWERS)
     journal.remove()
 
 
-def _settings(source: Path, reader: Path) -> dict[str, Any]:
+@contextmanager
+def _rows(journal: Journal, doing: str) -> Iterator[Iterable[dict[str, Any]]]:
+    """All answered rows."""
+    with open(journal.partial, encoding="utf-8") as lines:
+        yield track(map(json.loads, lines), doing, total=journal.done["rows"])
+
+
+def _settings(job: Job) -> dict[str, Any]:
     """The settings that must be the same when a run is resumed."""
-    try:
-        state = source.stat()
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror or error}") from error
     digest = hashlib.sha256()
-    for path in model_files(reader).values():
-        digest.update(path.read_bytes())
+    for reader in job.readers:
+        for path in model_files(Path(reader)).values():
+            digest.update(path.read_bytes())
     return {
-        "input file": [str(source.resolve()), state.st_size, state.st_mtime_ns],
+        "input file": [file.state for file in job.files],
+        "choice of columns": json.loads(json.dumps(job.columns)),
         "reader": digest.hexdigest(),
+        "threshold": job.threshold,
         "size of chunks": CHUNK,
     }
 
@@ -138,19 +208,20 @@ def _warn(bad: list[str], before: int) -> None:
 
 @contextmanager
 def _progress(journal: Journal) -> Iterator[Callable[[float], None]]:
-    """Yield a function that shows rows, rows per second and time left, given the share done."""
-    first: tuple[float, int, float] | None = None  # time, rows and share after the first chunk
+    """Yield a function that shows rows, rate and time left, given the share done (0: unknown)."""
+    done = journal.done
+    began, before = time.monotonic(), done["rows"] + done["bad"]
     with live_line() as live:
 
         def show(share: float) -> None:
-            nonlocal first
-            now = time.monotonic(), journal.done["rows"], share
-            first = first or now
-            seconds, rows, gained = (a - b for a, b in zip(now, first, strict=True))
-            line = f"{journal.done['rows']:,} rows, {share:.0%}"
-            if seconds and gained:
-                left = _clock(seconds * (1 - share) / gained)
-                line += f", {rows / seconds:,.0f} a second, {left} left"
+            seconds = time.monotonic() - began
+            if seconds < _QUIET:
+                return
+            rows = done["rows"] + done["bad"]
+            rate = (rows - before) / seconds
+            line = f"{rows:,} rows, {rate:,.0f} a second"
+            if share:
+                line += f", {share:.0%}, {_clock(rows * (1 - share) / share / rate)} left"
             live(line)
 
         yield show

@@ -11,7 +11,7 @@ from fabir.errors import InputError
 
 def add_commands(add: AddCommand) -> None:
     _add_answer(add("answer", _answer, "answer a question about a passage"))
-    _add_predict(add("predict", _predict, "answer every question of a SQuAD file"))
+    _add_predict(add("predict", _predict, "answer every row of a table or SQuAD file"))
     _add_evaluate(add("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
     _add_analyse(add("analyse", _analyse, "strengths and weaknesses of readers, with plots"))
     _add_explain(add("explain", _explain, "a reader's attention, as an HTML page"))
@@ -45,58 +45,90 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Answer every row of tables, or every question of SQuAD files, in order and in little "
+        "memory. A row has a question, a context to answer from, and maybe an id. The output is a "
+        "table of the same rows with their answers, or the official predictions of one SQuAD file."
+    )
     parser.add_argument(
         "data",
-        type=Path,
+        nargs="+",
         metavar="DATA",
-        help="a SQuAD file, or rows: .jsonl, .csv, .tsv or .parquet",
+        help="a .jsonl, .csv, .tsv or .parquet file, a SQuAD file, a folder of tables, a pattern "
+        "such as 'parts/*.parquet', an address such as s3://bucket/rows.parquet, or - for lines of "
+        "JSON on stdin",
     )
     add_readers(parser)
     parser.add_argument(
         "--output",
-        type=Path,
         required=True,
         metavar="FILE",
         help="a .jsonl, .csv, .tsv or .parquet file gets one row per question, any other file the "
         "official predictions",
     )
     add_threshold(parser)
+    rows = parser.add_argument_group("rows")
+    rows.add_argument(
+        "--keep",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns of the input for the output, besides the id and the question; or all",
+    )
+    rows.add_argument("--question-column", default="question", metavar="NAME")
+    rows.add_argument("--context-column", metavar="NAME", help="default: context, or passage")
+    rows.add_argument(
+        "--id-column", metavar="NAME", help="default: id, or the row's number if there is none"
+    )
+    rows.add_argument("--resume", action="store_true", help="continue an unfinished file")
+    rows.add_argument(
+        "--on-bad-row",
+        choices=["error", "skip"],
+        default="error",
+        help="what to do about a row that cannot be used: end, or leave it out and name it (error)",
+    )
+    rows.add_argument(
+        "--engine", choices=["local", "ray"], default="local", help="ray: on a whole cluster"
+    )
     official = parser.add_argument_group("official predictions")
     official.add_argument(
         "--nbest", type=Path, metavar="FILE", help="the 20 best answers to each question"
     )
     official.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
-    rows = parser.add_argument_group("rows")
-    rows.add_argument("--resume", action="store_true", help="continue an unfinished file")
-    rows.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
-    rows.add_argument(
-        "--engine", choices=["local", "ray"], default="local", help="ray: on a whole cluster"
-    )
 
 
 def _predict(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.addresses import is_address
     from fabir.data.tables import table_kind
 
-    if table_kind(options.output):
+    if table_kind(options.output) or is_address(options.output):
         _predict_rows(options)
         return
-    if options.resume or options.on_bad_row != "error" or options.engine != "local":
-        raise InputError(
-            "--resume, --on-bad-row and --engine are for rows: name an --output that ends in "
-            ".jsonl, .csv, .tsv or .parquet"
-        )
+    _refuse_row_options(options)
     from fabir.answer.files import given_by, read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.data.squad import read_squad
     from fabir.files import writing_files
 
-    with writing_files(options.output, options.nbest, options.na_prob):
-        data = read_squad(options.data, "keep")
+    output = Path(options.output)
+    with writing_files(output, options.nbest, options.na_prob):
+        data = read_squad(options.data[0], "keep")
         top_k = 20 if options.nbest else 1
         predictor = Predictor.load(options.reader, threshold=options.threshold)
         found = dict(read_dataset(predictor, data, top_k))
         given = given_by(predictor, data)
-        write_predictions(found, given, options.output, options.nbest, options.na_prob)
+        write_predictions(found, given, output, options.nbest, options.na_prob)
+
+
+def _refuse_row_options(options: argparse.Namespace) -> None:
+    columns = options.context_column or options.id_column or options.question_column != "question"
+    run = options.resume or options.on_bad_row != "error" or options.engine != "local"
+    if columns or run or options.keep or len(options.data) > 1:
+        raise InputError(
+            "several inputs, --keep, --...-column, --resume, --on-bad-row and --engine are for "
+            "rows: name an --output that ends in .jsonl, .csv, .tsv or .parquet"
+        )
 
 
 def _predict_rows(options: argparse.Namespace) -> None:
@@ -104,17 +136,18 @@ def _predict_rows(options: argparse.Namespace) -> None:
 
     if options.nbest or options.na_prob:
         raise InputError("--nbest and --na-prob go with official predictions: an --output of .json")
-    readers = options.reader or [None]
-    if len(readers) > 1:
-        raise InputError("rows are answered by one reader: name one, or an --output of .json")
     done = answer_rows(
         options.data,
         options.output,
-        readers[0],
+        options.reader,
         threshold=options.threshold,
         engine=options.engine,
         resume=options.resume,
         on_bad_row=options.on_bad_row,
+        question_column=options.question_column,
+        context_column=options.context_column,
+        id_column=options.id_column,
+        keep="all" if "all" in options.keep else options.keep,
     )
     skipped = f", {done.bad} bad rows skipped" if done.bad else ""
     print(f"{done.rows} rows answered{skipped}", file=sys.stderr)

@@ -9,17 +9,18 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+from fabir.data import parquet
+from fabir.data.addresses import STDIN, open_file, size_of
 from fabir.errors import InputError
-from fabir.files import check_output, open_text, replacing
+from fabir.files import check_output, replacing
 
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
-_AT_ONCE = 1024  # rows of a .parquet file to read at a time
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
 _LONGEST_CELL = 2**31 - 1  # the largest C long on every platform; csv's default is 131,072
 
@@ -49,28 +50,45 @@ def table_kind(path: str | Path) -> str:
     return next((kind for kind in KINDS if name.removesuffix(".gz").endswith(kind)), "")
 
 
-def read_table(path: str | Path) -> Iterator[Numbered]:
+def read_table(path: str | Path, wanted: Collection[str] | None = None) -> Iterator[Numbered]:
     """The rows of a table, without blank lines.
 
     Bytes that are not UTF-8 become lone surrogates (`surrogateescape`), which `check_text` rejects.
 
+    Args:
+        path: a file, an address that fsspec knows, or "-" for lines of JSON on standard input
+        wanted: columns that are needed; of a .parquet file others are not read
+
     Raises:
-        InputError: the file is not a table, unreadable or damaged, or pyarrow is missing for a
-            .parquet file.
+        InputError: the file is not a table, unreadable or damaged, two columns that are read have
+            one name, or pyarrow is missing for a .parquet file.
     """
-    path = Path(path)
-    readers = {
-        ".jsonl": _json_rows,
-        ".csv": _csv_rows,
-        ".tsv": _csv_rows,
-        ".parquet": _parquet_rows,
-    }
-    kind = table_kind(path)
+    kind = ".jsonl" if str(path) == STDIN else table_kind(path)
     if not kind:
         raise InputError(f"{path}: rows are read from {', '.join(KINDS)} files")
-    with _reading(path):
-        size = max(1, path.stat().st_size)
-    return readers[kind](path, size)
+    size = size_of(path)
+    if kind == ".parquet":
+        return _parquet_rows(path, wanted)
+    return _json_rows(path, size) if kind == ".jsonl" else _csv_rows(path, size, wanted)
+
+
+def read_header(path: str | Path, wanted: Collection[str] | None = None) -> dict[str, Any]:
+    """The columns of a table: `str` for each of a .csv or .tsv file, the Arrow type for each of a
+    .parquet file. Files of other kinds have no header, and give none.
+
+    Args:
+        wanted: columns that are needed; the names of others may be there twice
+
+    Raises:
+        InputError: see `read_table`.
+    """
+    kind = table_kind(path)
+    if kind == ".parquet":
+        return parquet.read_header(path, wanted)
+    if kind in (".csv", ".tsv"):
+        with _text(path, 0, "") as (lines, _):
+            return dict.fromkeys(_csv(path, lines, wanted)[0], str)
+    return {}
 
 
 def check_text(value: Any, name: str, *, blank: bool = False) -> str:
@@ -92,67 +110,112 @@ def check_text(value: Any, name: str, *, blank: bool = False) -> str:
     return value
 
 
+def check_id(value: Any, name: str, otherwise: int) -> str | int:
+    """The value of the field `name`, which is an id; or `otherwise` if it is missing or empty.
+
+    Raises:
+        InputError: it is neither text nor an integer.
+    """
+    if value is None or value == "":
+        return otherwise
+    return value if type(value) is int else check_text(value, name)
+
+
 def row_id(numbered: Numbered) -> str:
-    """The field "id", or the row's number if the field is missing or empty.
+    """The field "id" as text, or the row's number if the field is missing or empty.
 
     Raises:
         InputError: the field is neither text nor an integer.
     """
-    id = numbered.row.get("id")
-    if id is None or id == "":
-        id = numbered.number
-    return check_text(str(id) if type(id) is int else id, "id")
+    return str(check_id(numbered.row.get("id"), "id", numbered.number))
 
 
-def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
-    """Write a table atomically; the suffix of `path` gives its kind.
+def column_types(rows: Iterable[Row], names: Iterable[str] = ()) -> dict[str, type]:
+    """The columns of rows in the order of their first appearance, and their Python types.
+
+    Numbers of which some are whole have the type `float`. Values of other types, or of several, can
+    only be written as text: the type of their column is `str`.
 
     Args:
-        columns: names of the columns in order, with `str`, `int` or `float`; a value may be None
+        names: columns that are there in any case, and come first
+    """
+    found: dict[str, set[type]] = {name: set() for name in names}
+    for row in rows:
+        for name, value in row.items():
+            kinds = found.setdefault(name, set())
+            if value is not None:
+                kinds.add(str if type(value) is int and abs(value) >= 2**63 else type(value))
+    return {name: _common(kinds) for name, kinds in found.items()}
+
+
+def _common(kinds: set[type]) -> type:
+    if kinds in ({bool}, {int}):
+        return kinds.pop()
+    return float if kinds and kinds <= {int, float} else str
+
+
+def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, Any]) -> None:
+    """Write a table atomically; the suffix of `path` gives its kind.
+
+    A value may be missing or None. What a column cannot hold is written as JSON in text.
+
+    Args:
+        columns: names of the columns in order, with `bool`, `float`, `int`, `str`, or the Arrow
+            type that a column of a .parquet file gets; in a .jsonl file a row has its own
     """
     with replacing(path) as temporary:
         if table_kind(path) == ".parquet":
-            _write_parquet(temporary, rows, columns)
+            parquet.write_batches(temporary, batched(rows, _GROUP), columns)
             return
         with _open_output(temporary, gzipped=Path(path).suffix == ".gz") as file:
             if table_kind(path) in (".csv", ".tsv"):
                 delimiter = "\t" if table_kind(path) == ".tsv" else ","
                 writer = csv.DictWriter(file, list(columns), delimiter=delimiter)
                 writer.writeheader()
-                writer.writerows(rows)
+                writer.writerows(
+                    {name: _cell(value) for name, value in row.items()} for row in rows
+                )
             else:
                 file.writelines(json_line(row) for row in rows)
 
 
-def json_line(row: Row) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
+def _cell(value: Any) -> Any:
+    return parquet.as_text(value) if isinstance(value, bool | dict | list) else value
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Turn errors of reading a file into an InputError with its path."""
+def json_line(row: Row, *, exact: bool = False) -> str:
+    """A row as a line of JSON, which has no infinite number and no NaN: they become null.
+
+    Args:
+        exact: write them as Python's `json.loads` reads them
+    """
     try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
-    except csv.Error as error:
-        raise InputError(f"{path}: not valid CSV: {error}") from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        return json.dumps(row, ensure_ascii=False, allow_nan=exact) + "\n"
+    except ValueError:
+        return json_line(json.loads(json.dumps(row), parse_constant=lambda _: None))
 
 
 @contextmanager
 def _text(
-    path: Path, size: int, newline: str
+    path: str | Path, size: int, newline: str
 ) -> Iterator[tuple[Iterable[str], Callable[[], float]]]:
-    """Yield the lines of a file, and a function that returns the share read so far."""
-    with _reading(path), open_text(path, errors="surrogateescape", newline=newline) as file:
-        buffer = cast(Any, file).buffer
-        raw = buffer.fileobj if path.suffix == ".gz" else buffer.raw
-        yield file, lambda: raw.tell() / size
+    """Yield the lines of a file, and a function that returns the share read so far: 0 if the size
+    is not known. Errors of reading become an InputError with the file's name."""
+    with open_file(path) as raw:
+        stream = gzip.GzipFile(fileobj=raw) if str(path).endswith(".gz") else raw
+        text = io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline=newline)
+        try:
+            yield text, lambda: raw.tell() / size if size else 0.0
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            message = f"{path}: damaged gzip file ({error}); fetch or pack it again"
+            raise InputError(message) from error
+        except csv.Error as error:
+            raise InputError(f"{path}: not valid CSV: {error}") from error
+        finally:
+            text.detach()  # `open_file` closes what it has opened
 
 
-def _json_rows(path: Path, size: int) -> Iterator[Numbered]:
+def _json_rows(path: str | Path, size: int) -> Iterator[Numbered]:
     with _text(path, size, "\n") as (lines, share):
         for number, line in enumerate(lines, 1):
             if number == 1:
@@ -171,16 +234,9 @@ def _parsed(line: str) -> tuple[Row, str]:
     return value, ""
 
 
-def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
-    csv.field_size_limit(_LONGEST_CELL)
+def _csv_rows(path: str | Path, size: int, wanted: Collection[str] | None) -> Iterator[Numbered]:
     with _text(path, size, "") as (lines, share):
-        lines = iter(lines)
-        head = next(lines, "").removeprefix("\ufeff")
-        delimiter = "\t" if table_kind(path) == ".tsv" else delimiter_of(head)
-        rows = csv.reader(chain([head], lines), delimiter=delimiter)
-        header = next(rows, None)
-        if not header:
-            raise InputError(f"{path}: its first line has no names of columns")
+        header, rows = _csv(path, lines, wanted)
         for number, cells in enumerate(filter(None, rows), 1):
             if len(cells) == len(header):
                 yield Numbered(number, dict(zip(header, cells, strict=True)), "", share())
@@ -189,31 +245,30 @@ def _csv_rows(path: Path, size: int) -> Iterator[Numbered]:
                 yield Numbered(number, {}, problem, share())
 
 
+def _csv(
+    path: str | Path, lines: Iterable[str], wanted: Collection[str] | None
+) -> tuple[list[str], Iterator[list[str]]]:
+    """The names of the columns, and the cells of each row."""
+    csv.field_size_limit(_LONGEST_CELL)
+    lines = iter(lines)
+    head = next(lines, "").removeprefix("\ufeff")
+    delimiter = "\t" if table_kind(path) == ".tsv" else delimiter_of(head)
+    rows = csv.reader(chain([head], lines), delimiter=delimiter)
+    header = next(rows, None)
+    if not header:
+        raise InputError(f"{path}: its first line has no names of columns")
+    parquet.check_names(path, header, wanted)
+    return header, rows
+
+
 def delimiter_of(head: str) -> str:
     """What separates the names of columns in the first line of a table: comma, semicolon or tab."""
     return max(",;\t", key=re.sub(r'"[^"]*"', "", head).count)
 
 
-def _parquet_rows(path: Path, size: int) -> Iterator[Numbered]:
-    pyarrow, parquet = _arrow()
-    try:
-        with parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            total = max(1, file.metadata.num_rows)
-            rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(_AT_ONCE))
-            for number, row in enumerate(rows, 1):
-                yield Numbered(number, row, "", number / total)
-    except (OSError, pyarrow.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read as Parquet: {reason}") from error
-
-
-def _write_parquet(path: Path, rows: Iterable[Row], columns: dict[str, type]) -> None:
-    pyarrow, parquet = _arrow()
-    types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
-    with parquet.ParquetWriter(path, schema) as writer:
-        for batch in batched(rows, _GROUP):
-            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+def _parquet_rows(path: str | Path, wanted: Collection[str] | None) -> Iterator[Numbered]:
+    for number, (row, share) in enumerate(parquet.read_rows(path, wanted), 1):
+        yield Numbered(number, row, "", share)
 
 
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -236,17 +291,7 @@ def check_table(path: str | Path) -> None:
     """
     check_output(path)
     if table_kind(path) == ".parquet":
-        _arrow()
-
-
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        message = ".parquet files need pyarrow: pip install 'fabir[parquet]'"
-        raise InputError(message) from error
-    return pyarrow, parquet
+        parquet.import_arrow()
 
 
 @contextmanager

@@ -1,0 +1,166 @@
+"""The columns of a bulk run: those that are read, those that are kept, and those of the answers."""
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from fabir.data.addresses import STDIN
+from fabir.data.parquet import as_text, common_type, is_kept
+from fabir.data.tables import Row, check_id, check_text, read_header, read_table, table_kind
+from fabir.errors import InputError, InputWarning
+
+ANSWERS: dict[str, type] = {
+    "answer": str,
+    "start": int,
+    "end": int,
+    "score": float,
+    "no_answer_score": float,
+    "best_guess": str,
+    "best_guess_score": float,
+}
+SQUAD: tuple[str, ...] = ("id", "title", "question", "context")  # columns of a SQuAD file
+_MOST_NAMES = 20  # columns that an error lists
+
+
+class Columns(NamedTuple):
+    """The columns of the input. A row of the output has the id, the question and those of `keep`,
+    under their names in the input, and then `ANSWERS`.
+
+    context: None for "context", or "passage" where there is no "context"
+    id: None for "id", or the row's number where there is no "id"
+    keep: further columns of the output; "all" for all that have a name, in their order
+    """
+
+    question: str = "question"
+    context: str | None = None
+    id: str | None = None
+    keep: tuple[str, ...] | Literal["all"] = ()
+
+    @property
+    def id_name(self) -> str:
+        return self.id or "id"
+
+    @property
+    def wanted(self) -> set[str] | None:
+        """The columns that are read; None for all."""
+        if self.keep == "all":
+            return None
+        contexts = [self.context] if self.context else ["context", "passage"]
+        return {self.question, *contexts, self.id_name, *self.keep}
+
+    def context_in(self, names: Collection[str]) -> str:
+        other = "passage" if "passage" in names and "context" not in names else "context"
+        return self.context or other
+
+    def kept_of(self, names: Collection[str]) -> list[str]:
+        """The columns of the output before the answers, given those of the input.
+
+        Raises:
+            InputError: one of them has the name of a column of the answers.
+        """
+        if self.keep != "all":
+            kept = [self.id_name, self.question, *self.keep]
+        else:
+            kept = list(filter(None, names))
+            kept = kept if self.id_name in kept else [self.id_name, *kept]
+        refuse_answers(kept)
+        return list(dict.fromkeys(kept))
+
+    def kept_row(self, row: Row, number: int) -> Row:
+        """The values of a row that are kept; `number` is its id if it has none.
+
+        Raises:
+            InputError: a value cannot be written, or see `kept_of`.
+        """
+        kept = {name: row.get(name) for name in self.kept_of(row)}
+        for name, value in kept.items():
+            check_text(name, name, blank=True)
+            if isinstance(value, str | list | dict):
+                check_text(as_text(value), name, blank=True)
+        return kept | {self.id_name: check_id(row.get(self.id_name), self.id_name, number)}
+
+
+def check_there(place: str, needed: Mapping[str, str], names: Iterable[Any]) -> None:
+    """Raises an InputError if a needed column is not among the names.
+
+    Args:
+        needed: the columns, each with the option that names it
+    """
+    there = list(map(str, names))
+    for name, option in needed.items():
+        if name not in there:
+            shown = ", ".join(there[:_MOST_NAMES])
+            message = f'{place} has no column "{name}", only {shown}'
+            raise InputError(f"{message}: name the right one with {option}")
+
+
+def refuse_answers(names: Iterable[str]) -> None:
+    """Raises an InputError if one of the names is that of a column of the answers."""
+    for name in names:
+        if name in ANSWERS:
+            raise InputError(
+                f'field "{name}": a column of the answers has this name; rename it, or leave it out'
+            )
+
+
+def plan_output(files: Sequence[str], columns: Columns) -> dict[str, Any]:
+    """The columns of the output before the answers, as far as they do not depend on the rows. They
+    have Arrow types if all files are .parquet, and else None.
+
+    Raises:
+        InputError: a file lacks a column, or the types of a column cannot be kept.
+    """
+    columns.kept_of(())
+    _warn_of_missing(files, columns)
+    headers = {file: header for file in files if (header := _header(file, columns))}
+    read = headers.values() if columns.keep == "all" else [(), *headers.values()]
+    names = dict.fromkeys(name for header in read for name in columns.kept_of(header))
+    typed = all(table_kind(file) == ".parquet" for file in files)
+    return {name: _common(name, headers) if typed else None for name in names}
+
+
+def _header(file: str, columns: Columns) -> dict[str, Any]:
+    """The header of a file, if it has one, checked."""
+    of_table = file == STDIN or table_kind(file)
+    header = read_header(file, columns.wanted) if of_table else dict.fromkeys(SQUAD, str)
+    if not header:
+        return {}
+    needed = {columns.question: "--question-column", columns.context_in(header): "--context-column"}
+    needed |= {columns.id: "--id-column"} if columns.id else {}
+    keep = columns.keep if columns.keep != "all" else ()
+    check_there(file, needed | dict.fromkeys(keep, "--keep"), header)
+    try:
+        kept = columns.kept_of(header)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    for name in kept:
+        kind = header.get(name, str)
+        if kind is not str and not is_kept(kind):
+            raise InputError(f'{file}: column "{name}" cannot be kept, its type is {kind}')
+    return header
+
+
+def _warn_of_missing(files: Sequence[str], columns: Columns) -> None:
+    """Warn of kept columns that the first line of JSON does not have: the name may be misspelt."""
+    of_json = next((file for file in files if table_kind(file) == ".jsonl"), None)
+    first = next(read_table(of_json), None) if of_json and columns.keep else None
+    for name in columns.keep if columns.keep != "all" else ():
+        if first and not first.problem and name not in first.row:
+            message = f'{of_json}: the first row has no "{name}"; rows without it get none'
+            warnings.warn(message, InputWarning, stacklevel=2)
+
+
+def _common(name: str, headers: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The type that a column of several .parquet files gets."""
+    kinds = {file: header[name] for file, header in headers.items() if name in header}
+    if not kinds:
+        return int  # the numbers of rows, since there is no id
+    common = common_type(list(kinds.values()))
+    if common is None:
+        first, kind = next(iter(kinds.items()))
+        other = next(file for file in kinds if common_type([kind, kinds[file]]) is None)
+        raise InputError(
+            f'column "{name}" is {kind} in {first} and {kinds[other]} in {other}: leave it out, or '
+            "answer them apart"
+        )
+    return common

@@ -1,0 +1,124 @@
+"""Answers every row of a DataFrame of pandas or polars, or of a `datasets.Dataset`."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from fabir.answer.predictor import Predictor
+from fabir.answer.threshold import check_threshold
+from fabir.bulk.columns import ANSWERS, Columns, check_there, refuse_answers
+from fabir.bulk.engines import answer_questions
+from fabir.bulk.rows import CHUNK, QuestionRow
+from fabir.data.parquet import check_names
+from fabir.data.tables import batched, check_text
+from fabir.errors import InputError
+from fabir.progress import track
+
+Frame = TypeVar("Frame")
+Values = dict[str, list[Any]]  # of each column
+
+
+def answer_frame(
+    frame: Frame,
+    reader: Predictor | str | Path | Sequence[str | Path] | None = None,
+    *,
+    threshold: float | None = None,
+    question_column: str = "question",
+    context_column: str | None = None,
+    on_bad_row: Literal["error", "empty"] = "error",
+) -> Frame:
+    """The frame with the columns `fabir.bulk.columns.ANSWERS` added; its rows and columns stay.
+
+    Args:
+        frame: a DataFrame of pandas or polars, or a `datasets.Dataset`
+        reader: a model's folder or name, `fast` by default; several answer as an ensemble; or a
+            `Predictor`, to load the model once for many frames
+        threshold: how likely an answer that is given must be, see `Predictor`; by default that of
+            the predictor
+        context_column: by default "context", or "passage" where there is none
+        on_bad_row: what happens if a row has no question or no context; "error" refuses the frame,
+            "empty" leaves all answers of the row empty
+
+    Raises:
+        InputError: the frame is of another kind, lacks a column, or has a column with the name of
+            an answer's; a row is bad; a model cannot be loaded; or `threshold` is not from 0 to 1.
+    """
+    check_threshold(threshold)
+    add = _adder(frame)
+    table: Any = frame
+    names = list(getattr(table, "column_names", None) or table.columns)
+    pair = question_column, Columns(context=context_column).context_in(names)
+    options = "question_column", "context_column"
+    check_there("the frame", dict(zip(pair, options, strict=True)), names)
+    check_names("the frame", names, pair)
+    refuse_answers(names)
+    predictor = reader if isinstance(reader, Predictor) else Predictor.load(reader)
+    texts = track(zip(*(table[name] for name in pair), strict=True), "answering", len(table))
+    answers: Values = {name: [] for name in ANSWERS}
+    for chunk in batched(_questions(texts, pair, on_bad_row), CHUNK):
+        given = answer_questions(predictor, filter(None, chunk), threshold)
+        for asked in chunk:
+            row = next(given) if asked else {}
+            for name, values in answers.items():
+                values.append(row.get(name))
+    return add(frame, answers)
+
+
+def _questions(
+    texts: Iterable[tuple[Any, Any]], names: tuple[str, str], on_bad_row: str
+) -> Iterator[QuestionRow | None]:
+    """The questions of a frame; None for a bad row."""
+    for number, pair in enumerate(texts, 1):
+        try:
+            yield QuestionRow(*map(check_text, pair, names), kept={})
+        except InputError as error:
+            if on_bad_row == "error":
+                raise InputError(f"row {number} of the frame, {error}") from error
+            yield None
+
+
+def _adder(frame: Any) -> Callable[[Any, Values], Any]:
+    """The function that adds columns to a frame of this kind."""
+    for base in type(frame).__mro__:
+        add = _ADDERS.get((base.__module__.partition(".")[0], base.__name__))
+        if add:
+            return add
+    raise InputError(
+        "answer_frame takes a DataFrame of pandas or polars, or a datasets.Dataset, not "
+        f"{type(frame).__module__}.{type(frame).__name__}"
+    )
+
+
+def _add_to_pandas(frame: Any, values: Values) -> Any:
+    import pandas
+
+    kinds = {str: "string", int: "Int64", float: "float64"}
+    arrays = {name: pandas.array(values[name], kinds[kind]) for name, kind in ANSWERS.items()}
+    return frame.assign(**arrays)
+
+
+def _add_to_polars(frame: Any, values: Values) -> Any:
+    import polars
+
+    return frame.with_columns(
+        polars.Series(name, values[name], kind) for name, kind in ANSWERS.items()
+    )
+
+
+def _add_to_dataset(frame: Any, values: Values) -> Any:
+    import datasets
+
+    kinds = {str: "string", int: "int64", float: "float64"}
+    features = {name: datasets.Value(kinds[kind]) for name, kind in ANSWERS.items()}
+    if not len(frame):  # its columns would be lost
+        both = datasets.Features(frame.features | features)
+        return datasets.Dataset.from_dict({name: [] for name in both}, both)
+    added = datasets.Dataset.from_dict(values, datasets.Features(features))
+    return datasets.concatenate_datasets([frame, added], axis=1)
+
+
+_ADDERS: dict[tuple[str, str], Callable[[Any, Values], Any]] = {
+    ("pandas", "DataFrame"): _add_to_pandas,
+    ("polars", "DataFrame"): _add_to_polars,
+    ("datasets", "Dataset"): _add_to_dataset,
+}

@@ -1,0 +1,100 @@
+"""Finds the files of a bulk run, in a fixed order, from files, folders, patterns and addresses."""
+
+import glob
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from fabir.data.addresses import STDIN, file_system, is_address, reading
+from fabir.data.tables import KINDS, table_kind
+from fabir.errors import InputError
+
+
+class InputFile(NamedTuple):
+    """A file of questions.
+
+    name: a path, an address, or "-" for standard input
+    size: in bytes; 0 if it is not known
+    state: differs if the content has changed
+    """
+
+    name: str
+    size: int
+    state: list[Any]
+
+
+def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
+    """The files that are named, each once. Those of a folder or a pattern are sorted by name.
+
+    Of a folder all tables are taken, also those in folders below. Names that begin with "." or "_"
+    are left out, as other tools do. A pattern has `*`, `?`, `[...]` or, for any folders, `**`.
+
+    Raises:
+        InputError: there is no such file, or a folder without tables.
+    """
+    files: dict[str, InputFile] = {}
+    for name in map(str, names):
+        with reading(name):
+            found = _at_address(name) if is_address(name) else _here(name)
+            files |= {file.name: file for file in found}
+    if not files:
+        raise InputError("there is nothing to read: name a file")
+    if STDIN in files and len(files) > 1:
+        raise InputError("standard input (-) cannot be one of several inputs: name it alone")
+    return list(files.values())
+
+
+def _here(name: str) -> Iterator[InputFile]:
+    """The files of this machine that a name stands for."""
+    path = Path(name)
+    if name == STDIN:
+        yield InputFile(STDIN, 0, [STDIN])
+    elif path.is_dir():
+        below = sorted(each for each in path.rglob("*") if each.is_file())
+        for each in _tables(name, below, path):
+            yield from _here(each)
+    elif _is_pattern(name) and not path.exists():
+        for each in _matches(name, sorted(glob.glob(name, recursive=True))):
+            yield from _here(each)
+    else:
+        state = path.stat()
+        yield InputFile(
+            name, state.st_size, [str(path.resolve()), state.st_size, state.st_mtime_ns]
+        )
+
+
+def _at_address(address: str) -> Iterator[InputFile]:
+    """The files that an address stands for."""
+    system, path = file_system(address)
+    found = [path]
+    try:
+        if system.info(path)["type"] == "directory":
+            below = [PurePosixPath(each) for each in sorted(system.find(path))]
+            found = _tables(address, below, PurePosixPath(path))
+    except FileNotFoundError:
+        found = _matches(address, sorted(system.glob(path)) if _is_pattern(path) else [])
+    for each in found:
+        name = address if each == path else system.unstrip_protocol(each)
+        yield InputFile(name, system.size(each) or 0, [name, str(system.checksum(each))])
+
+
+def _tables(folder: str, files: Iterable[Any], root: Any) -> list[str]:
+    """The tables among all files of a folder."""
+    tables = [
+        str(file)
+        for file in files
+        if table_kind(file) and not any(part[0] in "._" for part in file.relative_to(root).parts)
+    ]
+    if not tables:
+        raise InputError(f"{folder} has no {', '.join(KINDS)} file")
+    return tables
+
+
+def _matches(pattern: str, found: list[str]) -> list[str]:
+    if not found:
+        raise InputError(f"cannot read {pattern}: there is no such file")
+    return found
+
+
+def _is_pattern(name: str) -> bool:
+    return any(character in name for character in "*?[")

@@ -1,0 +1,87 @@
+"""What the columns of the output are, and which cannot be, is known before anything is answered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabir.bulk.columns import Columns, plan_output
+from fabir.errors import InputError
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    (tmp_path / "t.csv").write_text("order,q,text,price,price\n")
+    return str(tmp_path / "t.csv")
+
+
+def plan(*files: str, **columns: Any) -> dict[str, Any]:
+    return plan_output(files, Columns(**columns))
+
+
+def write_parquet(path: Path, **columns: Any) -> str:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    fixed = {"question": arrow.string(), "context": arrow.string()}
+    parquet.write_table(arrow.schema(fixed | columns).empty_table(), path)
+    return str(path)
+
+
+def test_columns_have_their_names_in_the_input(table: str) -> None:
+    named = {"question": "q", "context": "text", "id": "order"}
+    assert list(plan(table, **named)) == ["order", "q"]
+    assert list(plan(table, question="q", context="text", keep=("text", "q"))) == [
+        "id",
+        "q",
+        "text",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({}, r't\.csv has no column "question", only order, q, text, price'),
+        ({"question": "q"}, 'has no column "context"'),
+        ({"question": "q", "context": "text", "id": "key"}, 'has no column "key"'),
+        ({"question": "q", "context": "text", "keep": ("by",)}, 'has no column "by"'),
+        (
+            {"question": "q", "context": "text", "keep": ("price",)},
+            'two columns are called "price"',
+        ),
+        ({"question": "q", "context": "text", "keep": "all"}, 'two columns are called "price"'),
+        ({"keep": ("score",)}, 'field "score": a column of the answers has this name'),
+        ({"question": "answer"}, 'field "answer": a column of the answers has this name'),
+    ],
+)
+def test_a_wrong_column_is_named(table: str, columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan(table, **columns)
+
+
+def test_all_columns_must_not_be_those_of_the_answers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,context,answer\n")
+    with pytest.raises(InputError, match=r't\.csv: field "answer": a column of the answers'):
+        plan(str(tmp_path / "t.csv"), keep="all")
+
+
+def test_types_of_several_files_are_joined(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    one = write_parquet(tmp_path / "a.parquet", n=arrow.int32(), by=arrow.null())
+    two = write_parquet(tmp_path / "b.parquet", n=arrow.float64(), at=arrow.date32())
+    assert plan(one, two, keep="all") == {
+        "id": int,
+        "question": arrow.string(),
+        "context": arrow.string(),
+        "n": arrow.float64(),
+        "by": arrow.string(),
+        "at": arrow.date32(),
+    }
+
+
+def test_types_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    one = write_parquet(tmp_path / "a.parquet", n=arrow.int32(), image=arrow.binary())
+    two = write_parquet(tmp_path / "b.parquet", n=arrow.string())
+    with pytest.raises(InputError, match=r'"n" is int32 in .*a\.parquet and string in .*b\.parq'):
+        plan(one, two, keep=("n",))
+    with pytest.raises(InputError, match='column "image" cannot be kept, its type is binary'):
+        plan(one, keep="all")

@@ -1,0 +1,131 @@
+"""A frame comes back as what it was, with the answers of the bulk run beside its columns."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabir.answer.predictor import Predictor
+from fabir.bulk.columns import ANSWERS
+from fabir.bulk.frames import answer_frame
+from fabir.bulk.run import answer_rows
+from fabir.data.tables import read_table, write_table
+from fabir.errors import InputError
+from factories import EXAMPLES
+
+VALUES: dict[str, list[Any]] = {
+    "n": [3, 1, 2, 0],
+    "question": [question for question, *_ in EXAMPLES[:4]],
+    "context": [context for _, context, *_ in EXAMPLES[:4]],
+}
+
+
+def make(kind: str, values: dict[str, list[Any]]) -> Any:
+    if kind == "pandas":
+        pandas = pytest.importorskip("pandas")
+        return pandas.DataFrame(values, index=[7, 7, 5, 6][: len(values["n"])])
+    if kind == "polars":
+        return pytest.importorskip("polars").DataFrame(values)
+    return pytest.importorskip("datasets").Dataset.from_dict(values)
+
+
+def values_of(frame: Any) -> dict[str, list[Any]]:
+    names = getattr(frame, "column_names", None) or list(frame.columns)
+    values = {name: list(frame[name]) for name in names}
+    return {name: [_plain(each) for each in column] for name, column in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """None for every way to say that there is no value."""
+    return None if str(value) in ("nan", "<NA>", "None") else value
+
+
+KINDS = pytest.mark.parametrize("kind", ["pandas", "polars", "datasets"])
+
+
+@KINDS
+def test_a_frame_has_the_answers_of_a_file(kind: str, reader: Path, tmp_path: Path) -> None:
+    rows = [dict(zip(VALUES, row, strict=True)) for row in zip(*VALUES.values(), strict=True)]
+    write_table(tmp_path / "rows.jsonl", rows, {})
+    answer_rows(tmp_path / "rows.jsonl", tmp_path / "answers.jsonl", reader, threshold=0.01)
+    expected = [row.row for row in read_table(tmp_path / "answers.jsonl")]
+    frame = make(kind, VALUES)
+    answered = answer_frame(frame, reader, threshold=0.01)
+    assert type(answered) is type(frame)
+    found = values_of(answered)
+    assert list(found) == [*VALUES, *ANSWERS]
+    assert values_of(frame) == VALUES
+    assert {name: found[name] for name in VALUES} == VALUES
+    assert {name: found[name] for name in ANSWERS} == {
+        name: [row[name] for row in expected] for name in ANSWERS
+    }
+    if kind == "pandas":
+        assert list(answered.index) == list(frame.index)
+
+
+@KINDS
+def test_types_do_not_depend_on_the_rows(kind: str, reader: Path) -> None:
+    predictor = Predictor.load(reader)
+
+    def types(values: dict[str, list[Any]], on_bad_row: Any = "error") -> Any:
+        answered = answer_frame(make(kind, values), predictor, on_bad_row=on_bad_row)
+        kinds = getattr(answered, "dtypes", None)
+        kinds = (
+            answered.features if kinds is None else dict(zip(answered.columns, kinds, strict=True))
+        )
+        return {name: kinds[name] for name in ANSWERS}
+
+    usual = types(VALUES)
+    assert types({name: values[:0] for name, values in VALUES.items()}) == usual
+    assert types(VALUES | {"question": [None] * 4}, "empty") == usual
+
+
+@KINDS
+def test_a_bad_row_is_named_or_empty(kind: str, reader: Path) -> None:
+    predictor = Predictor.load(reader)
+    bad = make(kind, VALUES | {"context": [*VALUES["context"][:2], None, " "]})
+    with pytest.raises(InputError, match='row 3 of the frame, field "context": expected a string'):
+        answer_frame(bad, predictor)
+    found = values_of(answer_frame(bad, predictor, on_bad_row="empty"))
+    whole = values_of(answer_frame(make(kind, VALUES), predictor))
+    for name in ANSWERS:
+        assert found[name][2:] == [None, None]
+        assert (found[name][:2] == whole[name][:2]) or name.endswith("score")
+
+
+@KINDS
+def test_columns_may_have_other_names(kind: str, reader: Path) -> None:
+    values = {"n": VALUES["n"], "q": VALUES["question"], "text": VALUES["context"]}
+    predictor = Predictor.load(reader)
+    found = answer_frame(make(kind, values), predictor, question_column="q", context_column="text")
+    whole = answer_frame(make(kind, VALUES), predictor)
+    assert [values_of(each)["start"] for each in (found, whole)] == [values_of(whole)["start"]] * 2
+    for wrong, message in (
+        (values, 'the frame has no column "question", only n, q, text'),
+        (VALUES | {"score": [0] * 4}, 'field "score": a column of the answers has this name'),
+    ):
+        with pytest.raises(InputError, match=message):
+            answer_frame(make(kind, wrong), predictor)
+
+
+def test_a_predictor_has_its_own_threshold(reader: Path) -> None:
+    predictor = Predictor.load(reader, threshold=1.0)
+    frame = make("polars", VALUES)
+    assert set(values_of(answer_frame(frame, predictor))["answer"]) == {""}
+    assert "" not in values_of(answer_frame(frame, predictor, threshold=0))["answer"]
+    with pytest.raises(InputError, match="from 0 to 1"):
+        answer_frame(frame, predictor, threshold=2)
+
+
+def test_other_kinds_are_refused(reader: Path) -> None:
+    lazy = make("polars", VALUES).lazy()
+    for frame in (lazy, VALUES, [1]):
+        with pytest.raises(InputError, match="takes a DataFrame of pandas or polars, or a"):
+            answer_frame(frame, reader)
+
+
+def test_two_columns_of_one_name_are_refused(reader: Path) -> None:
+    frame = make("pandas", VALUES)
+    frame.columns = ["question", "question", "context"]
+    with pytest.raises(InputError, match='the frame: two columns are called "question"'):
+        answer_frame(frame, reader)

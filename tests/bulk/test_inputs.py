@@ -1,0 +1,96 @@
+"""Files, folders, patterns and addresses become one list of files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabir.bulk.inputs import find_inputs
+from fabir.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder `parts` in the folder where the test runs."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.csv", "a.jsonl", "c/d.parquet", "note.txt", "_temporary/x.csv", ".e.csv"):
+        path = tmp_path / "parts" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return Path("parts")
+
+
+def names(*given: str | Path) -> list[str]:
+    return [file.name for file in find_inputs(given)]
+
+
+def test_a_folder_has_its_tables_in_order(folder: Path) -> None:
+    assert names(folder) == ["parts/a.jsonl", "parts/b.csv", "parts/c/d.parquet"]
+
+
+def test_a_pattern_has_its_matches_in_order(folder: Path) -> None:
+    assert names("parts/*.*") == ["parts/a.jsonl", "parts/b.csv", "parts/note.txt"]
+    assert names("parts/**/*.parquet", "parts/[ab]*", "parts/b.csv") == [
+        "parts/c/d.parquet",
+        "parts/a.jsonl",
+        "parts/b.csv",
+    ]
+    assert names("parts/?") == ["parts/c/d.parquet"]
+
+
+def test_a_file_may_look_like_a_pattern(folder: Path) -> None:
+    (folder / "a[1].csv").write_text("x")
+    assert names("parts/a[1].csv") == ["parts/a[1].csv"]
+
+
+def test_the_state_of_a_file_changes_with_it(folder: Path) -> None:
+    (before,) = find_inputs(["parts/b.csv"])
+    assert find_inputs(["parts/b.csv"]) == [before]
+    (folder / "b.csv").write_text("other")
+    (after,) = find_inputs(["parts/b.csv"])
+    assert (before.size, after.size) == (5, 5)
+    assert before.state != after.state
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["no.csv"], "cannot read no.csv: No such file"),
+        (["parts/*.tsv"], r"cannot read parts/\*.tsv: there is no such file"),
+        (["-", "parts/b.csv"], "standard input .* name it alone"),
+        ([], "there is nothing to read"),
+    ],
+)
+def test_what_is_not_there_is_named(folder: Path, given: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        names(*given)
+
+
+def test_a_folder_without_tables_is_refused(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError, match=r"parts/empty has no \.jsonl, \.csv"):
+        names("parts/empty")
+
+
+def test_addresses_are_files_folders_and_patterns(folder: Path) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.put("parts", "/bucket", recursive=True)
+    try:
+        _check_addresses(memory)
+    finally:
+        memory.store.clear()
+
+
+def _check_addresses(memory: Any) -> None:
+    assert names("memory://bucket/b.csv") == ["memory://bucket/b.csv"]
+    below = ["a.jsonl", "b.csv", "c/d.parquet"]
+    assert names("memory://bucket") == [f"memory:///bucket/{name}" for name in below]
+    assert names("memory://bucket/*.csv")[-1:] == ["memory:///bucket/b.csv"]
+    for address in ("memory://bucket/no.csv", "memory://bucket/*.tsv"):
+        with pytest.raises(InputError, match="there is no such file"):
+            names(address)
+    (before,) = find_inputs(["memory://bucket/b.csv"])
+    assert before.size == 5
+    assert find_inputs(["memory://bucket/b.csv"]) == [before]
+    memory.pipe("/bucket/b.csv", b"other")
+    assert find_inputs(["memory://bucket/b.csv"])[0].state != before.state

@@ -1,0 +1,85 @@
+"""Values of Parquet files come back from rows as they were, whatever their type."""
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabir.data.parquet import common_type, is_kept, read_header, read_rows, write_batches
+from fabir.errors import InputError
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+NOW = datetime.datetime(2024, 2, 29, 12, 30, 1, 5)
+KEPT = [
+    (pyarrow.bool_(), True),
+    (pyarrow.int8(), -7),
+    (pyarrow.uint64(), 2**64 - 1),
+    (pyarrow.float32(), 0.5),
+    (pyarrow.float64(), float("inf")),
+    (pyarrow.string(), "é"),
+    (pyarrow.large_string(), "é"),
+    (pyarrow.date32(), NOW.date()),
+    (pyarrow.timestamp("us"), NOW),
+    (pyarrow.timestamp("ns"), 1234567890123456789),
+    (pyarrow.timestamp("ms", "Europe/Paris"), 1234567890123),
+    (pyarrow.decimal128(12, 3), Decimal("-1.250")),
+    (pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "red"),
+    (pyarrow.list_(pyarrow.int32()), [1, None]),
+    (pyarrow.struct({"text": pyarrow.list_(pyarrow.string())}), {"text": ["a"]}),
+]
+REFUSED = [
+    pyarrow.binary(),
+    pyarrow.time64("us"),
+    pyarrow.map_(pyarrow.string(), pyarrow.string()),
+    pyarrow.list_(pyarrow.date32()),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), KEPT, ids=lambda each: str(each))
+def test_a_value_is_written_as_it_was_read(tmp_path: Path, kind: Any, value: Any) -> None:
+    table = pyarrow.table({"a": pyarrow.array([value, None], kind)})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    header = read_header(tmp_path / "t.parquet")
+    rows = [row for row, _ in read_rows(tmp_path / "t.parquet")]
+    assert is_kept(kind)
+    assert type(rows[0]["a"]) in (bool, int, float, str, list, dict)
+    write_batches(tmp_path / "again.parquet", [rows], header)
+    assert parquet.read_table(tmp_path / "again.parquet").equals(table)
+
+
+@pytest.mark.parametrize("kind", REFUSED, ids=str)
+def test_a_type_that_would_be_lost_is_known(kind: Any) -> None:
+    assert not is_kept(kind)
+
+
+def test_only_needed_columns_are_read(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"a": [1], "b": [2]}), tmp_path / "t.parquet")
+    assert list(read_rows(tmp_path / "t.parquet", {"b", "c"})) == [({"b": 2}, 1.0)]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    columns = [pyarrow.array([number]) for number in range(3)]
+    table = pyarrow.Table.from_arrays(columns, ["a", "a", "b"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(InputError, match='two columns are called "a": rename one'):
+        next(read_rows(tmp_path / "t.parquet"))
+    assert list(read_rows(tmp_path / "t.parquet", {"b"})) == [({"b": 2}, 1.0)]
+
+
+def test_a_common_type_holds_all() -> None:
+    assert common_type([pyarrow.int32(), pyarrow.int64()]) == pyarrow.int64()
+    assert common_type([pyarrow.null(), pyarrow.null()]) == pyarrow.string()
+    assert common_type([pyarrow.int32(), pyarrow.string()]) is None
+
+
+def test_text_holds_what_no_other_type_does(tmp_path: Path) -> None:
+    rows = [{"a": "x", "b": 2**60 + 1}, {"a": [1, {"b": None}], "b": 0.5}]
+    write_batches(tmp_path / "t.parquet", [rows], {"a": str, "b": float, "c": int})
+    assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == [
+        {"a": "x", "b": float(2**60), "c": None},
+        {"a": '[1, {"b": null}]', "b": 0.5, "c": None},
+    ]
