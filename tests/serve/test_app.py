@@ -3,12 +3,14 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from collection import write_collection
 from fabir.answer.predictor import Predictor
@@ -20,6 +22,7 @@ from fabir.serve import guard
 from fabir.serve.app import create_app
 from fabir.serve.attention import Explainer
 from factories import ABBEY, RAIN
+from serving import post, talk
 
 QUESTION = "When was the abbey founded?"
 ASKED = {"question": QUESTION, "passage": ABBEY}
@@ -29,25 +32,6 @@ JSON = {"content-type": "application/json"}
 @pytest.fixture(scope="module")
 def predictor() -> Predictor:
     return Predictor.load()
-
-
-Call = Callable[[httpx.AsyncClient], Awaitable[Any]]
-
-
-def talk(predictor: Predictor, call: Call, **options: Any) -> Any:
-    """What `call` makes of a client of a new application."""
-
-    async def run() -> Any:
-        transport = httpx.ASGITransport(create_app(predictor, **options))
-        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            return await call(client)
-
-    return asyncio.run(run())
-
-
-def post(predictor: Predictor, path: str, **content: Any) -> httpx.Response:
-    options = content.pop("options", {})
-    return talk(predictor, lambda client: client.post(path, **content), **options)
 
 
 def test_answers_are_the_predictors(predictor: Predictor) -> None:
@@ -147,34 +131,78 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
         ("[" * 100_000, 400, "body"),
         (b'{"question": "Who?", "passage": "\xff"}', 400, "body"),
         ('{"question": "Who?", "passage": "\x01"}', 400, "not valid JSON"),
-        ('{"question": "Who?", "passage": "\\ud800 a"}', 422, "passage"),
-        ('{"question": "Who?", "passage": "a", "\\ud800": 1, "top_k": "\\udfff"}', 422, "top_k"),
-        ('{"question": "Who?"}', 422, "passage: Field required"),
-        ('{"question": 3, "passage": "a"}', 422, "question: Input should be a valid string"),
+        (
+            '{"question": "Who?", "passage": "\\ud800 a"}',
+            422,
+            "passage: it has characters that are not valid Unicode",
+        ),
+        ('{"question": "Who?", "passage": "a", "top_k": "\\udfff"}', 422, "top_k"),
+        (
+            '{"question": "Who?", "passage": "a", "\\ud800": 1}',
+            422,
+            r"there is no field '\ud800'; the fields are question, passage, top_k, threshold",
+        ),
+        ('{"question": "Who?", "pasage": "a"}', 422, "there is no field 'pasage'; the fields are"),
+        ('{"a\\nb": 1}', 422, r"there is no field 'a\nb'"),
+        ('{"question": "Who?"}', 422, "passage: it is missing"),
+        ('{"question": 3, "passage": "a"}', 422, "question: it must be a string"),
         ('{"question": " ", "passage": "a"}', 422, "question: it is empty"),
+        ('{"question": "\\u200b", "passage": "a"}', 422, "question: it is empty"),
         ('{"question": "Who?", "passage": "\\n\\t"}', 422, "passage: it is empty"),
-        ('{"question": "Who?", "passage": "a", "top_k": 0}', 422, "greater than or equal to 1"),
-        ('{"question": "Who?", "passage": "a", "top_k": 21}', 422, "less than or equal to 20"),
+        ('{"question": "Who?", "passage": "a", "top_k": 0}', 422, "top_k: it must be at least 1"),
+        ('{"question": "Who?", "passage": "a", "top_k": 21}', 422, "top_k: it must be at most 20"),
         ('{"question": "Who?", "passage": "a", "top_k": NaN}', 422, "top_k"),
         (
             '{"question": "Who?", "passage": "a", "top_k": true}',
             422,
-            "top_k: Input should be a valid",
+            "top_k: it must be a whole number",
         ),
         (
             '{"question": "Who?", "passage": "a", "top_k": "3"}',
             422,
-            "top_k: Input should be a valid",
+            "top_k: it must be a whole number",
         ),
-        ('{"question": "Who?", "passage": "a", "threshold": 1.5}', 422, "threshold: Input"),
-        ('{"question": "Who?", "passage": "a", "threshold": -1}', 422, "threshold: Input"),
-        ('{"question": "Who?", "passage": "a", "threshold": NaN}', 422, "threshold: Input"),
-        ('{"question": "Who?", "passage": "a", "threshold": "much"}', 422, "threshold: Input"),
-        ('{"question": "Who?", "passage": "a", "threshold": "0"}', 422, "threshold: Input"),
-        ('{"question": "Who?", "passage": "a", "threshold": true}', 422, "threshold: Input"),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": 1.5}',
+            422,
+            "threshold: it must be at most 1",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": -1}',
+            422,
+            "threshold: it must be at least 0",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": NaN}',
+            422,
+            "threshold: it must be a number",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": "much"}',
+            422,
+            "threshold: it must be a number",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": "0"}',
+            422,
+            "threshold: it must be a number",
+        ),
+        (
+            '{"question": "Who?", "passage": "a", "threshold": true}',
+            422,
+            "threshold: it must be a number",
+        ),
         ('{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}", 400, "body"),
-        (json.dumps({"question": "w" * 1001, "passage": "a"}), 422, "at most 1000 char"),
-        (json.dumps({"question": "Who?", "passage": "a" * 100_001}), 422, "at most 100000 char"),
+        (
+            json.dumps({"question": "w" * 1001, "passage": "a"}),
+            422,
+            "question: it has more than 1,000 characters",
+        ),
+        (
+            json.dumps({"question": "Who?", "passage": "a" * 100_001}),
+            422,
+            "passage: it has more than 100,000 characters",
+        ),
         ("a" * 10_000_000, 413, "larger than 1,048,576 bytes"),
     ],
 )
@@ -328,7 +356,14 @@ def test_the_page_and_the_schema_need_nothing_from_elsewhere(predictor: Predicto
     assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
     assert "innerHTML" not in page.text
     schema = talk(predictor, lambda client: client.get("/openapi.json")).json()
-    assert set(schema["paths"]) == {"/answer", "/ask", "/explain", "/health", "/metrics"}
+    assert set(schema["paths"]) == {
+        "/answer",
+        "/answers",
+        "/ask",
+        "/explain",
+        "/health",
+        "/metrics",
+    }
     for path in ("/docs", "/redoc", "/nothing"):
         assert talk(predictor, lambda client, path=path: client.get(path)).status_code == 404
 
@@ -359,3 +394,105 @@ def test_the_attention_view_finds_a_reader_by_name() -> None:
         explainer = Explainer(name)
         assert explainer.obstacle is None
         explainer.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/openapi.json"])
+def test_what_can_be_got_has_a_head(predictor: Predictor, path: str) -> None:
+    async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
+        return [await client.get(path), await client.head(path)]
+
+    got, head = talk(predictor, call)
+    assert head.status_code == 200
+    assert head.headers["content-type"] == got.headers["content-type"]
+    assert '"head":' not in got.text
+
+
+def test_pages_of_named_origins_may_ask(predictor: Predictor) -> None:
+    wanted = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type,x-request-id",
+    }
+
+    async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
+        found = []
+        for origin in "https://a.example", "https://evil.example":
+            sent = {"origin": origin}
+            found.append(await client.options("/answer", headers=sent | wanted))
+            found.append(await client.post("/answer", json=ASKED, headers=sent))
+        return found
+
+    options = {"cors": ["https://a.example"], "tokens": ["a-token"]}
+    allowed, refused, foreign, hidden = talk(predictor, call, **options)
+    assert allowed.status_code == 200
+    for each in allowed, refused:  # a page can read why it is refused
+        assert each.headers["access-control-allow-origin"] == "https://a.example"
+    assert refused.status_code == 401
+    assert "x-request-id" in refused.headers["access-control-expose-headers"]
+    assert foreign.status_code == 400
+    for each in foreign, hidden:
+        assert "access-control-allow-origin" not in each.headers
+    assert talk(predictor, call)[0].status_code == 405  # by default there are no others
+
+
+def test_behind_a_proxy_it_may_have_a_path(predictor: Predictor) -> None:
+    async def run(**options: Any) -> list[httpx.Response]:
+        app = create_app(predictor, **options)
+        transport = httpx.ASGITransport(app, root_path="/qa")
+        async with httpx.AsyncClient(transport=transport, base_url="http://test/qa") as client:
+            paths = "/health", "/", "/openapi.json", "/metrics"
+            return [await client.get(path) for path in paths]
+
+    found = asyncio.run(run(tokens=["a-token"]))
+    assert [each.status_code for each in found] == [200, 200, 401, 401]
+    *_, schema, metrics = asyncio.run(run())
+    assert schema.json()["servers"] == [{"url": "/qa"}]
+    assert 'fabir_requests_total{path="/health",status="200"} 1.0' in metrics.text
+
+
+def test_it_can_be_part_of_another_application(predictor: Predictor) -> None:
+    answers = create_app(predictor, tokens=["a-token"])
+    ended: list[bool] = []
+    close = answers.state.service.close
+    answers.state.service.close = lambda: (close(), ended.append(True))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with answers.router.lifespan_context(answers):
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    app.mount("/qa", answers)
+
+    async def run() -> None:
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+        async with app.router.lifespan_context(app), client:
+            sent = {"authorization": "Bearer a-token"}
+            found = await client.post("/qa/answer", json=ASKED, headers=sent)
+            assert found.json()["answers"][0]["text"] == "1082"
+            assert (await client.post("/qa/answer", json=ASKED)).status_code == 401
+            assert (await client.get("/qa/health")).status_code == 200
+            assert (await client.get("/qa")).headers["location"] == "http://test/qa/"
+            metrics = (await client.get("/qa/metrics", headers=sent)).text
+            assert 'fabir_requests_total{path="/answer",status="200"} 1.0' in metrics
+            assert (await client.get("/answer")).status_code == 404
+
+    asyncio.run(run())
+    assert ended == [True]
+
+
+def test_a_bug_is_reported_without_its_details(predictor: Predictor) -> None:
+    class Broken(Predictor):
+        def work(self, pairs: Any) -> int:
+            raise RuntimeError("a secret")
+
+    async def run() -> httpx.Response:
+        app = create_app(Broken(predictor.model))
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.post("/answer", json=ASKED, headers={"x-request-id": "its-id"})
+
+    found = asyncio.run(run())
+    assert found.status_code == 500
+    assert "secret" not in found.text
+    assert "its log has the error" in found.json()["detail"]
+    assert found.headers["x-request-id"] == "its-id"

@@ -65,6 +65,13 @@ def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
         assert "no name of a host" in refused(capsys, "--allow-host", name)
 
 
+def test_origins_and_paths_that_cannot_be_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for origin in "a.example", "https://a.example/", "ftp://a.example", "":
+        assert "is no origin" in refused(capsys, "--cors", origin)
+    for path in "qa", "/qa/", "/qa?a", "https://a.example/qa":
+        assert "is no path" in refused(capsys, "--root-path", path)
+
+
 @pytest.fixture(scope="module")
 def service() -> Iterator[Running]:
     with running() as service:
@@ -76,6 +83,14 @@ def test_another_sites_name_is_not_this_computers(service: Running) -> None:
     for host, status in ("evil.example", 421), ("localhost", 200):
         found = httpx.post(f"{service.url}/answer", json=ASKED, headers={"host": host}, timeout=60)
         assert found.status_code == status
+
+
+@pytest.mark.slow
+def test_a_proxy_may_take_a_path_off() -> None:
+    with running("--root-path", "/qa") as service:
+        assert httpx.get(f"{service.url}/health", timeout=60).status_code == 200
+        schema = httpx.get(f"{service.url}/openapi.json", timeout=60).json()
+        assert schema["servers"] == [{"url": "/qa"}]
 
 
 @pytest.mark.slow

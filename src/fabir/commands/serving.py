@@ -1,9 +1,13 @@
 """Commands: answering over the network."""
 
 import argparse
+import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fabir.commands import AddCommand, add_reader, add_threshold
+from fabir.errors import InputError
 
 
 def add_commands(add: AddCommand) -> None:
@@ -11,6 +15,11 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "A variable of the environment, whose name is in brackets, stands for an option that the "
+        "command line does not have. An empty variable counts as none. Several names or origins "
+        "are separated by spaces."
+    )
     add_reader(parser)
     parser.add_argument(
         "--index", type=Path, metavar="INDEX", help="an index of documents to answer from"
@@ -22,6 +31,20 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=8000, metavar="N", help="(8000; 0 for a free one)"
     )
+    _add_access(parser)
+    parser.add_argument(
+        "--access-log",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="a line on stdout for every request (yes)",
+    )
+    parser.add_argument(
+        "--log-format", choices=["text", "json"], default="text", help="of all logs (text)"
+    )
+    _read_environment(parser)
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host",
         nargs="+",
@@ -30,16 +53,82 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         help="host names to accept in requests besides localhost and IP addresses, for example a "
         "proxy's (default: none if the service listens on this computer only, else any)",
     )
+    parser.add_argument(
+        "--cors",
+        nargs="+",
+        default=[],
+        metavar="ORIGIN",
+        help="origins whose pages may ask, such as https://a.example; * for any (none)",
+    )
+    parser.add_argument(
+        "--root-path",
+        default="",
+        metavar="PATH",
+        help="the path that a proxy takes off the requests' paths, such as /qa",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="requests must have one of the tokens in FILE, one a line; FABIR_TOKEN in the "
+        "environment can have a token itself",
+    )
+
+
+_SWITCH = {"1": True, "true": True, "0": False, "false": False}
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """A variable of the environment, as the default of an option."""
+
+    name: str
+    text: str
+    action: argparse.Action
+
+    def value(self) -> Any:
+        """The option's value."""
+        if self.action.nargs == "+":
+            return self.text.split()
+        allowed = self.action.choices
+        convert: Any = self.action.type or str
+        if isinstance(self.action, argparse.BooleanOptionalAction):
+            allowed, convert = _SWITCH, _SWITCH.get
+        try:
+            if allowed and self.text not in allowed:
+                raise ValueError
+            return convert(self.text)
+        except ValueError:
+            one_of = f": choose {' or '.join(allowed)}" if allowed else ""
+            flag = self.action.option_strings[0]
+            message = f"{self.name} is {self.text!r}, which is no value of {flag}{one_of}"
+            raise InputError(message) from None
+
+
+def _read_environment(parser: argparse.ArgumentParser) -> None:
+    """Let FABIR_NAME in the environment stand for the option --name, and the help say so."""
+    for action in parser._actions:
+        if action.dest == "help":
+            continue
+        name = f"FABIR_{action.dest.upper()}"
+        action.help = f"{action.help} [{name}]"
+        if text := os.environ.get(name):
+            action.default = _Variable(name, text, action)
 
 
 def _serve(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.serve.run import serve
+    from fabir.serve.run import Sources, serve
 
+    for name, value in vars(options).items():
+        if isinstance(value, _Variable):
+            setattr(options, name, value.value())
     serve(
-        options.host,
-        options.port,
-        options.reader,
-        options.index,
-        options.allow_host,
-        options.threshold,
+        Sources(options.reader, options.index, options.threshold, options.token_file),
+        host=options.host,
+        port=options.port,
+        names=options.allow_host,
+        cors=options.cors,
+        root_path=options.root_path,
+        access_log=options.access_log,
+        log_format=options.log_format,
     )

@@ -1,98 +1,37 @@
-"""The FastAPI application: its endpoints and its error responses."""
+"""The FastAPI application: its endpoints, its middleware and its error responses."""
 
-import asyncio
-from collections.abc import AsyncIterator, Collection
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, HTTPException, Request
+from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST
+from fastapi.security import HTTPBearer
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.cors import CORSMiddleware
 
 from fabir import __version__
 from fabir.answer.predictor import Predictor
-from fabir.answer.threshold import best_guess
 from fabir.errors import InputError
 from fabir.serve.attention import Explainer
-from fabir.serve.batching import MAX_WAITING, Batcher, BusyError
+from fabir.serve.batching import MAX_WAITING, BusyError
 from fabir.serve.guard import Guard
-from fabir.serve.messages import PROBLEMS, Answers, Findings, Health, Problem, ToAnswer, ToAsk
-from fabir.serve.metrics import Metrics
-from fabir.serve.page import PAGE, POLICY
+from fabir.serve.messages import PROBLEMS, Problem
+from fabir.serve.service import Parts, Service
+from fabir.serve.tokens import BearerToken, refuse
+from fabir.serve.wording import sentence
 
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
 
+_Responses = dict[int | str, dict[str, Any]]
 _RETRY = {"retry-after": "1"}  # seconds
-
-
-class Service:
-    """The endpoints' handlers: a predictor, an optional index, and the attention view."""
-
-    def __init__(
-        self, predictor: Predictor, asker: "Asker | None", explainer: Explainer, max_waiting: int
-    ) -> None:
-        self.asker, self.explainer = asker, explainer
-        self.predictor = predictor
-        self.metrics = Metrics()
-        self._searching = ThreadPoolExecutor(1, "fabir-search")
-        self.batcher = Batcher(
-            predictor, max_waiting=max_waiting, on_batch=self.metrics.batches.observe
-        )
-        self.metrics.waiting.set_function(lambda: self.batcher.waiting)
-
-    async def answer(self, asked: ToAnswer) -> Answers:
-        """Answers a question about a passage."""
-        pair = asked.question, asked.passage
-        (reading,) = await self.batcher.read([pair], asked.top_k)
-        given = self.predictor.given(reading, asked.threshold)
-        guess = best_guess(reading, given)
-        return Answers(answers=given, no_answer=reading.no_answer, best_guess=guess)
-
-    async def ask(self, asked: ToAsk) -> Findings:
-        """Answers a question from the documents of the index."""
-        if self.asker is None:
-            raise HTTPException(404, "there is no index: start the service with --index")
-        loop = asyncio.get_running_loop()
-        search = self.asker.search
-        passages = await loop.run_in_executor(self._searching, search, asked.question)
-        pairs = self.asker.pairs(asked.question, passages)
-        readings = await self.batcher.read(pairs, asked.top_k)
-        result = self.asker.choose(asked.question, passages, readings, asked.top_k, asked.threshold)
-        return Findings(
-            answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
-        )
-
-    async def explain(self, asked: ToAnswer) -> HTMLResponse:
-        """An HTML page that shows the reader's attention."""
-        if obstacle := self.explainer.obstacle:
-            raise HTTPException(501, obstacle)
-        threshold = self.predictor.threshold if asked.threshold is None else asked.threshold
-        text = await self.explainer.page(asked.question, asked.passage, asked.top_k, threshold)
-        return HTMLResponse(text, headers={"content-security-policy": POLICY})
-
-    async def health(self) -> Health:
-        """The service's state and its features."""
-        return Health(
-            status="ok",
-            version=__version__,
-            index=self.asker is not None,
-            explain=self.explainer.obstacle,
-        )
-
-    async def measure(self) -> Response:
-        """Requests, times and batches, for Prometheus."""
-        return Response(self.metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-    async def page(self) -> HTMLResponse:
-        return HTMLResponse(PAGE, headers={"content-security-policy": POLICY})
-
-    def close(self) -> None:
-        self.batcher.close()
-        self._searching.shutdown()
-        self.explainer.close()
+_REQUEST_ID = "x-request-id"
+_SANE_ID = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
 
 
 def create_app(
@@ -100,19 +39,23 @@ def create_app(
     *,
     asker: "Asker | None" = None,
     explainer: Explainer | None = None,
+    tokens: Collection[str] = (),
     max_waiting: int = MAX_WAITING,
     allowed_hosts: Collection[str] | None = None,
+    cors: Sequence[str] = (),
 ) -> FastAPI:
-    """The service as an ASGI application.
+    """The service as an ASGI application. Its `state.service` is a `Service`.
+
+    Its lifespan ends the service's threads. An application that mounts this one has to enter it:
+    see docs/service.md.
 
     Args:
-        predictor: reads the passages; nothing else may use it afterwards
-        asker: answers from an index
-        explainer: makes the attention view; by default that of `fast`
+        predictor, asker, explainer, tokens: see `Parts`
         max_waiting: see `Batcher`
         allowed_hosts: see `Guard`
+        cors: origins whose pages may ask, such as "https://a.example"; "*" for any
     """
-    service = Service(predictor, asker, explainer or Explainer(), max_waiting)
+    service = Service(Parts(predictor, asker, explainer, tokens), max_waiting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -122,22 +65,63 @@ def create_app(
     app = FastAPI(
         title="fabir", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
     )
-    absent: dict[int | str, Any] = {404: {"model": Problem, "description": "There is no index"}}
-    page: dict[int | str, Any] = {501: {"model": Problem, "description": "There is no torch"}}
-    app.post("/answer", responses=PROBLEMS)(service.answer)
-    hidden: Any = {"answers": {"__all__": {"path"}}, "best_guess": {"path"}}
-    app.post("/ask", responses=PROBLEMS | absent, response_model_exclude=hidden)(service.ask)
-    app.post("/explain", responses=PROBLEMS | page, response_class=HTMLResponse)(service.explain)
-    app.get("/health")(service.health)
-    app.get("/metrics", response_class=Response)(service.measure)
-    app.get("/", include_in_schema=False)(service.page)
+    app.state.service = service
+    _add_endpoints(app, service, bool(tokens))
     app.exception_handler(RequestValidationError)(_reject_invalid)
     app.exception_handler(InputError)(_reject_input)
     app.exception_handler(BusyError)(_report_busy)
+    app.exception_handler(Exception)(_report_bug)
+    if tokens:
+        app.add_middleware(AuthenticationMiddleware, backend=BearerToken(service), on_error=refuse)
+    _add_middleware(app, service, allowed_hosts, cors)
+    return app
+
+
+def _add_endpoints(app: FastAPI, service: Service, protected: bool) -> None:
+    absent: _Responses = {404: {"model": Problem, "description": "There is no index"}}
+    page: _Responses = {501: {"model": Problem, "description": "There is no torch"}}
+    hidden: Any = {"answers": {"__all__": {"path"}}, "best_guess": {"path"}}
+    # The middleware checks the token, before a body is read. This only adds it to the schema.
+    secured = [Depends(HTTPBearer(auto_error=False))] if protected else []
+    post = partial(app.post, dependencies=secured)
+    post("/answer", responses=PROBLEMS)(service.answer)
+    post("/answers", responses=PROBLEMS)(service.answer_many)
+    post("/ask", responses=PROBLEMS | absent, response_model_exclude=hidden)(service.ask)
+    post("/explain", responses=PROBLEMS | page, response_class=HTMLResponse)(service.explain)
+    app.get("/health")(service.health)
+    app.get("/metrics", dependencies=secured, response_class=Response)(service.measure)
+    app.get("/", include_in_schema=False)(service.page)
+    for path, handler in {
+        "/health": service.health,
+        "/metrics": service.measure,
+        "/": service.page,
+    }.items():
+        app.head(path, include_in_schema=False)(handler)
+
+
+def _add_middleware(
+    app: FastAPI,
+    service: Service,
+    allowed_hosts: Collection[str] | None,
+    cors: Sequence[str],
+) -> None:
+    """Add what every request passes, the innermost first."""
+    if cors:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors,
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["authorization", "content-type", _REQUEST_ID],
+            expose_headers=["retry-after", _REQUEST_ID],
+        )
     app.add_middleware(
         Guard, metrics=service.metrics, paths=_paths(app), allowed_hosts=allowed_hosts
     )
-    return app
+    app.add_middleware(CorrelationIdMiddleware, header_name=_REQUEST_ID, validator=_is_sane)
+
+
+def _is_sane(request_id: str) -> bool:
+    return bool(_SANE_ID.fullmatch(request_id))
 
 
 def _paths(app: FastAPI) -> frozenset[str]:
@@ -154,10 +138,10 @@ async def _reject_invalid(request: Request, error: Exception) -> JSONResponse:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return _problem(400, f"the body is not valid JSON: {first['ctx']['error']}")
-    where = ".".join(str(each) for each in first["loc"][1:])
-    if not where:
+    place = first["loc"][1:]
+    if not place and first["type"] != "unknown_field":
         return _problem(422, "the body must be an object, sent as application/json")
-    return _problem(422, f"{where}: {first['msg'].removeprefix('Value error, ')}")
+    return _problem(422, sentence(first, place))
 
 
 async def _reject_input(request: Request, error: Exception) -> JSONResponse:
@@ -166,6 +150,12 @@ async def _reject_input(request: Request, error: Exception) -> JSONResponse:
 
 async def _report_busy(request: Request, error: Exception) -> JSONResponse:
     return _problem(503, str(error), _RETRY)
+
+
+async def _report_bug(request: Request, error: Exception) -> JSONResponse:
+    """This response passes no middleware, so it gets the request's id here. The log says more."""
+    found = {_REQUEST_ID: correlation_id.get() or ""}
+    return _problem(500, "the service has a bug: its log has the error, by x-request-id", found)
 
 
 def _problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:

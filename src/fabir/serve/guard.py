@@ -1,15 +1,17 @@
-"""ASGI middleware around every request: allowed hosts, body limits, response headers and metrics.
+"""ASGI middleware around every request: allowed hosts, body limits, response headers, metrics and
+the access log.
 
 The check of the Host header prevents DNS rebinding. The required type application/json prevents
 cross-site request forgery, see `fabir.serve.app`.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
@@ -28,11 +30,12 @@ _UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
 _STOPPING = JSONResponse({"detail": "the service stops: ask again in a moment"}, 503)
+_ACCESS = logging.getLogger("fabir.access")
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
 class Guard:
-    """ASGI middleware that checks and measures every request.
+    """ASGI middleware that checks, measures and logs every request.
 
     Args:
         paths: paths with metrics of their own; all other paths share one
@@ -58,7 +61,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         status, started, started_to_answer = 500, time.perf_counter(), False
-        path = scope["path"] if scope["path"] in self.paths else "other"
+        path = path_in_app(scope)
+        path = path if path in self.paths else "other"
 
         async def send_and_record(message: Message) -> None:
             nonlocal status, started_to_answer
@@ -75,8 +79,11 @@ class Guard:
             if not started_to_answer:
                 await _STOPPING(scope, receive, send_and_record)
         finally:
+            seconds = time.perf_counter() - started
             self.metrics.requests.labels(path, status).inc()
-            self.metrics.seconds.labels(path).observe(time.perf_counter() - started)
+            self.metrics.seconds.labels(path).observe(seconds)
+            if _ACCESS.isEnabledFor(logging.INFO):
+                _log(scope, status, seconds)
 
     def _host_is_allowed(self, scope: Message) -> bool:
         """Whether the Host header is an allowed name or an IP address."""
@@ -88,6 +95,24 @@ class Guard:
             return name in self.allowed_hosts or bool(ip_address(name))
         except ValueError:
             return False
+
+
+def path_in_app(scope: Message) -> str:
+    """The path of a request, without the path under which the application is mounted."""
+    return scope["path"].removeprefix(scope.get("root_path", ""))
+
+
+def _log(scope: Message, status: int, seconds: float) -> None:
+    """Log a request: nothing of what was asked, only where and how it was answered."""
+    client = scope.get("client")
+    fields = {
+        "client": client[0] if client else "-",
+        "method": scope["method"],
+        "path": quote(scope["path"]),
+        "status": status,
+        "milliseconds": round(1e3 * seconds, 1),
+    }
+    _ACCESS.info("%(method)s %(path)s %(status)d", fields, extra=fields)
 
 
 def _limited(receive: Receive) -> Receive:

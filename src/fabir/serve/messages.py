@@ -2,22 +2,42 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from fabir.answer.predictor import Answer
 from fabir.search.asker import Found
+from fabir.serve.wording import sentence
+from fabir.text.units import visible_tokens
 
 MAX_QUESTION, MAX_PASSAGE = 1_000, 100_000  # characters
 MAX_ANSWERS = 20
+MAX_QUESTIONS = 256  # of a request to /answers
 
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("it is empty")
+        raise PydanticCustomError("blank", "it is empty")
     return text
 
 
-Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_not_blank)]
+def _has_words(text: str) -> str:
+    """A question of invisible characters is refused here, as a blank one is."""
+    if not text.isprintable() and not visible_tokens(text).words:
+        raise PydanticCustomError("blank", "it is empty")
+    return _not_blank(text)
+
+
+Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_has_words)]
 Passage = Annotated[str, Field(max_length=MAX_PASSAGE), AfterValidator(_not_blank)]
 TopK = Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWERS, description="answers wanted")]
 
@@ -25,6 +45,7 @@ Threshold = Annotated[
     float | None,
     Field(
         strict=True,
+        allow_inf_nan=False,
         ge=0,
         le=1,
         description="how likely an answer that is given must be; 0 always answers; null: the "
@@ -33,7 +54,23 @@ Threshold = Annotated[
 ]
 
 
-class ToAnswer(BaseModel):
+class _Asked(BaseModel):
+    """A request. A field that it does not have is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, fields: Any) -> Any:
+        """Say which fields there are, which pydantic does not, and before it misses any."""
+        if isinstance(fields, dict) and (unknown := fields.keys() - cls.model_fields.keys()):
+            message = "there is no field {name}; the fields are {fields}"
+            found = {"name": repr(min(unknown)[:50]), "fields": ", ".join(cls.model_fields)}
+            raise PydanticCustomError("unknown_field", message, found)
+        return fields
+
+
+class ToAnswer(_Asked):
     """A question about a passage."""
 
     question: Question
@@ -42,7 +79,7 @@ class ToAnswer(BaseModel):
     threshold: Threshold = None
 
 
-class ToAsk(BaseModel):
+class ToAsk(_Asked):
     """A question to the index."""
 
     question: Question
@@ -59,6 +96,36 @@ class Answers(BaseModel):
     answers: list[Answer]
     no_answer: Annotated[float, Field(description="probability that there is no answer")]
     best_guess: Annotated[Answer | None, Field(description="the best span if none is given")]
+
+
+class Problem(BaseModel):
+    """The error in a request, or the reason why it cannot be answered."""
+
+    detail: str
+
+
+def _or_problem(question: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """A question that cannot be asked becomes its problem, so that the others are answered."""
+    try:
+        return validate(question)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return Problem(detail=sentence(first, first["loc"]))
+
+
+class ToAnswerMany(_Asked):
+    """Questions, each about a passage."""
+
+    questions: Annotated[
+        list[Annotated[ToAnswer, WrapValidator(_or_problem)]],
+        Field(min_length=1, max_length=MAX_QUESTIONS),
+    ]
+
+
+class AnswersToMany(BaseModel):
+    """What is answered to each question, in their order."""
+
+    results: list[Answers | Problem]
 
 
 class Findings(BaseModel):
@@ -78,20 +145,15 @@ class Health(BaseModel):
     explain: Annotated[str | None, Field(description="why there is no attention view, or null")]
 
 
-class Problem(BaseModel):
-    """The error in a request, or the reason why it cannot be answered."""
-
-    detail: str
-
-
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in {
         400: "The body is not JSON",
+        401: "The service has a token, and the request does not",
         408: "The rest of the body did not come",
         413: "The body is too large",
         421: "The host of the request is not allowed",
-        422: "A field is missing, blank, too long or of another type",
+        422: "A field is missing, unknown, blank, too long or of another type",
         503: "Too much is waiting; Retry-After says when to try again",
     }.items()
 }

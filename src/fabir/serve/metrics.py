@@ -1,13 +1,18 @@
 """The service's metrics for Prometheus."""
 
+import platform
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    Info,
     ProcessCollector,
     generate_latest,
 )
+
+from fabir import __version__
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.5, 1, 2.5, 5, 10)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -19,6 +24,9 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
+        Info("fabir_build", "Versions", registry=registry).info(
+            {"version": __version__, "python": platform.python_version()}
+        )
         self.requests = Counter("fabir_requests", "Requests", ["path", "status"], registry=registry)
         self.in_progress = Gauge(
             "fabir_requests_in_progress",
@@ -36,7 +44,20 @@ class Metrics:
         self.batches = Histogram(
             "fabir_batch_questions", "Questions read together", buckets=_SIZES, registry=registry
         )
+        self.questions = Counter(
+            "fabir_questions",
+            "Questions that were read, by whether an answer was given",
+            ["path", "result"],
+            registry=registry,
+        )
+        self.reloads = Counter(
+            "fabir_reloads", "Reloads of model and index", ["result"], registry=registry
+        )
         self.waiting = Gauge("fabir_waiting_words", "Words that wait to be read", registry=registry)
+
+    def count_question(self, path: str, answered: bool) -> None:
+        """Count a question that was read."""
+        self.questions.labels(path, "answer" if answered else "no answer").inc()
 
     def text(self) -> bytes:
         """The measurements in the format of Prometheus."""

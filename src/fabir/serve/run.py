@@ -1,96 +1,175 @@
 """Starting and stopping the service."""
 
+import os
 import re
 import signal
 import socket
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 
+if TYPE_CHECKING:
+    from fabir.serve.service import Parts, Service
+
+_PACKAGES = (
+    "asgi_correlation_id",
+    "fastapi",
+    "prometheus_client",
+    "pydantic",
+    "pythonjsonlogger",
+    "uvicorn",
+)
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
+_ORIGIN = re.compile(r"\*|https?://[^\s/?#@]+")
+_ROOT = re.compile(r"(/[^\s/?#]+)*")
 _BACKLOG = 1_000  # connections that wait to be accepted
 _GRACE = 30  # seconds that running requests have to finish at a shutdown
 
 
+@dataclass(frozen=True)
+class Sources:
+    """Where the parts of the service are read from, at its start and at each reload.
+
+    reader: a reader's folder; `fast` by default
+    index: the folder of an index to answer from
+    threshold: that of requests without one, see `Predictor`
+    token_file: see `read_tokens`
+    """
+
+    reader: Path | None = None
+    index: Path | None = None
+    threshold: float | None = None
+    token_file: Path | None = None
+
+    def load(self) -> "Parts":
+        """Read all of it, and try it.
+
+        Raises:
+            InputError: something of it does not exist or cannot be used.
+        """
+        from fabir.serve.attention import Explainer
+        from fabir.serve.service import Parts
+        from fabir.serve.tokens import read_tokens
+
+        tokens = read_tokens(self.token_file)
+        predictor = Predictor.load(self.reader, threshold=self.threshold)
+        predictor.answer("Does it answer?", "It answers.")
+        asker = None
+        if self.index:
+            from fabir.search.asker import Asker
+            from fabir.search.index import Index
+
+            asker = Asker(Index.open(self.index), predictor)
+        return Parts(predictor, asker, Explainer(self.reader), tokens)
+
+
 def serve(
+    sources: Sources,
+    *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    reader: Path | None = None,
-    index: Path | None = None,
     names: Sequence[str] = (),
-    threshold: float | None = None,
+    cors: Sequence[str] = (),
+    root_path: str = "",
+    access_log: bool = True,
+    log_format: str = "text",
 ) -> None:
     """Answer over HTTP until a signal stops the service. Requests received by then are answered.
 
+    SIGHUP reads the sources again. Requests that have begun are answered from the old ones, and
+    all are if the new ones cannot be used.
+
     Args:
         port: 0 for any free port; stderr shows it
-        reader: a reader's folder; `fast` by default
-        index: the folder of an index to answer from
         names: host names to accept in requests, besides "localhost" and IP addresses. Without
             names, any host is accepted if the service listens on more than this computer
-        threshold: that of requests without one, see `Predictor`
+        cors: see `create_app`
+        root_path: the path that a proxy takes off the requests' paths, such as "/qa"
+        access_log: whether to log every request to stdout
+        log_format: see `configure_logs`
 
     Raises:
-        InputError: a package is missing, the reader or index does not exist, a host name is
-            invalid, the service cannot listen on the address, or `threshold` is not from 0 to 1.
+        InputError: a package is missing, a source cannot be used, or an option is invalid.
     """
+    _check(host, names, cors, root_path)
+    try:
+        import uvicorn
+
+        from fabir.serve.app import create_app
+        from fabir.serve.connections import MAX_CONNECTIONS, Connection
+        from fabir.serve.logs import configure_logs, notices
+        from fabir.serve.server import Server
+    except ImportError as error:
+        if error.name not in _PACKAGES:
+            raise
+        raise InputError("serving needs FastAPI: pip install 'fabir[serve]'") from error
+    configure_logs(log_format, access_log)
+    listening = _listen(host, port)
+    if hasattr(signal, "SIGHUP") and not os.isatty(0):  # Windows does not have it
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
+    parts = sources.load()
+    app = create_app(
+        **parts._asdict(),
+        allowed_hosts=_allowed_hosts(listening, names),
+        cors=cors,
+    )
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        log_config=None,
+        access_log=False,  # see `Guard`
+        server_header=False,
+        root_path=root_path,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = Server(config, partial(_reload, app.state.service, sources))
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # Before uvicorn handles it, and again after uvicorn's shutdown.
+        signal.signal(each, lambda *_: setattr(server, "should_exit", True))
+    notices.info("answering on %s; Ctrl+C stops it", _address(listening))
+    if not _is_loopback(listening):
+        without = "encryption" if parts.tokens else "a token or encryption"
+        notices.warning(
+            "other computers can ask too, without %s: for those, put a proxy before it", without
+        )
+    _allow_open_files(MAX_CONNECTIONS)
+    server.run(sockets=[listening])
+
+
+def _check(host: str, names: Sequence[str], cors: Sequence[str], root_path: str) -> None:
     if not host:
         raise InputError("--host is empty: name an address, such as 127.0.0.1")
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} is no name of a host: give it without scheme and port")
+    for origin in cors:
+        if not _ORIGIN.fullmatch(origin):
+            raise InputError(f"{origin!r} is no origin: give it as https://a.example, or * for any")
+    if not _ROOT.fullmatch(root_path):
+        raise InputError(f"--root-path {root_path!r} is no path: give it as /qa")
+
+
+def _reload(service: "Service", sources: Sources) -> None:
+    """Read the sources again. Whatever is wrong with them, the service goes on with the old."""
+    from fabir.serve.logs import notices
+
     try:
-        import uvicorn
-
-        from fabir.serve.app import create_app
-        from fabir.serve.attention import Explainer
-        from fabir.serve.connections import MAX_CONNECTIONS, Connection
-    except ImportError as error:
-        if error.name not in ("fastapi", "prometheus_client", "pydantic", "uvicorn"):
-            raise
-        raise InputError("serving needs FastAPI: pip install 'fabir[serve]'") from error
-    listening = _listen(host, port)
-    predictor = Predictor.load(reader, threshold=threshold)
-    asker = None
-    if index:
-        from fabir.search.asker import Asker
-        from fabir.search.index import Index
-
-        asker = Asker(Index.open(index), predictor)
-    app = create_app(
-        predictor,
-        asker=asker,
-        explainer=Explainer(reader),
-        allowed_hosts=_allowed_hosts(listening, names),
-    )
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=Connection,
-            log_level="error",  # clients cause the warnings
-            access_log=False,
-            server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_graceful_shutdown=_GRACE,
-        )
-    )
-    for each in (signal.SIGINT, signal.SIGTERM):
-        # Before uvicorn handles it, and again after uvicorn's shutdown.
-        signal.signal(each, lambda *_: setattr(server, "should_exit", True))
-    print(f"answering on {_address(listening)}; Ctrl+C stops it", file=sys.stderr, flush=True)
-    if not _is_loopback(listening):
-        print(
-            "other computers can ask too, without a password or encryption: for those, put a proxy "
-            "before it",
-            file=sys.stderr,
-            flush=True,
-        )
-    _allow_open_files(MAX_CONNECTIONS)
-    server.run(sockets=[listening])
+        parts = sources.load()
+    except Exception as error:
+        unexpected = error if not isinstance(error, InputError) else None
+        notices.error("not reloaded, all stays as it was: %s", error, exc_info=unexpected)
+        service.metrics.reloads.labels("failed").inc()
+    else:
+        service.replace(parts)
+        service.metrics.reloads.labels("done").inc()
+        notices.info("reloaded")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,62 @@
+"""Tokens: a service that has some answers only requests that bring one of them."""
+
+import os
+import re
+from hmac import compare_digest
+from pathlib import Path
+
+from fastapi.responses import JSONResponse
+from starlette.authentication import AuthenticationBackend, AuthenticationError
+from starlette.requests import HTTPConnection
+
+from fabir.errors import InputError
+from fabir.serve.guard import path_in_app
+from fabir.serve.service import Service
+
+OPEN_PATHS = "/", "/health"  # answered without a token: nothing there is a secret
+_TOKEN = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # RFC 6750
+_REFUSED = "the request needs a token of this service: Authorization: Bearer TOKEN"
+
+
+def read_tokens(file: Path | None) -> list[str]:
+    """The tokens in a file, one a line; or that of FABIR_TOKEN in the environment; or none.
+
+    Raises:
+        InputError: the file cannot be read or has no token, or a token cannot be sent. It is not
+            quoted, as it is a secret.
+    """
+    try:
+        text = file.read_text(encoding="utf-8") if file else os.environ.get("FABIR_TOKEN", "")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise InputError(f"cannot read the tokens in {file}: {reason}") from error
+    tokens = text.split()
+    if file and not tokens:
+        raise InputError(f"{file} has no token: write one into it, or leave out --token-file")
+    if not all(map(_TOKEN.fullmatch, tokens)):
+        place = file or "FABIR_TOKEN"
+        raise InputError(f"a token of {place} has other characters than A-Z a-z 0-9 - . _ ~ + / =")
+    return tokens
+
+
+class BearerToken(AuthenticationBackend):
+    """Checks a request's token, for Starlette's AuthenticationMiddleware."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def authenticate(self, conn: HTTPConnection) -> None:
+        if path_in_app(conn.scope) in OPEN_PATHS:
+            return
+        scheme, _, given = conn.headers.get("authorization", "").partition(" ")
+        token = given.strip().encode()
+        known = [
+            compare_digest(token, each) for each in self._service.tokens
+        ]  # all, in constant time
+        if scheme.lower() != "bearer" or not any(known):
+            raise AuthenticationError(_REFUSED)
+
+
+def refuse(connection: HTTPConnection, error: Exception) -> JSONResponse:
+    """The response to a request without a token."""
+    return JSONResponse({"detail": str(error)}, 401, {"www-authenticate": "Bearer"})
