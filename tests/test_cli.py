@@ -15,6 +15,7 @@ from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
 from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.files import writing
+from fabir.runtime.store import read_settings
 from fabir.training import finder
 from fabir.training.finder import Sweep
 from factories import CONFIGS
@@ -227,7 +228,7 @@ def test_predict_rows(
     assert out == ""
     assert "2 rows answered, 1 bad rows skipped" in err
     answers = [json.loads(line) for line in output.read_text().splitlines()]
-    assert [answer["id"] for answer in answers] == ["1", "3"]
+    assert [answer["id"] for answer in answers] == [1, 3]
     strict = ("--threshold", 1, "--on-bad-row", "skip")
     main([str(word) for word in (*options, tmp_path / "none.jsonl", *strict)])
     withheld = [json.loads(line) for line in (tmp_path / "none.jsonl").read_text().splitlines()]
@@ -349,9 +350,50 @@ def test_train_refuses_a_misspelt_key(
     config = write_config(tmp_path / "config.yaml", epoch=3)
     data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
     line = refused(capsys, "train", config, *data, "--output", tmp_path / "run")
-    assert "config.yaml" in line
-    assert "epoch" in line
+    assert "config.yaml: there is no key training.epoch: did you mean training.epochs?" in line
+    plain = write_config(tmp_path / "plain.yaml")
+    for mistake in ("--training.epoch", 3), ("--epochs", 3), ("--training.epoch=3",):
+        for order in (plain, *mistake), (*mistake, plain):
+            line = refused(capsys, "train", *order, *data, "--output", tmp_path / "run")
+            assert "did you mean --training.epochs?" in line
+    line = refused(capsys, "train", "--from", "fast", *mistake, *data[:4], "--output", tmp_path)
+    assert "the recipe of fine-tuning: there is no option --training.epoch" in line
+    assert "name a configuration" in refused(capsys, "train", *data, "--output", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_keys_stand_anywhere_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
+) -> None:
+    config, output = write_config(tmp_path / "config.yaml"), tmp_path / "run"
+    data = ("--train", files.train, "--training.epochs", 1, "--dev", files.dev)
+    start = ("--training.seed=3", *data, config, "--vectors", files.vectors, "--output", output)
+    run(capsys, "train", *start)
+    further = tmp_path / "further"
+    keys = ("--training.batch_size", 6, "--training.epochs", 1, "--network.dropout_input", 0)
+    run(capsys, "train", *keys, "--from", output, *data[:2], *data[4:], "--output", further)
+    first, second = (read_settings(each, ()) for each in (output, further))
+    assert second.network == first.network | {"dropout_input": 0.0}
+    assert "--training.epochs" in refused(capsys, "readers", "--training.epochs", 1)
+
+
+@pytest.mark.parametrize("command", ["train", "find-lr"])
+def test_the_help_lists_the_keys(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    def shown(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as stopped:
+            run(capsys, command, *arguments)
+        assert stopped.value.code == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    general, fast = shown("--help"), shown("fast", "-h")
+    epochs = "--training.epochs N passes over the training questions"
+    assert f"{epochs} (default: 54)" in general
+    assert "--network." not in general
+    assert f"{epochs} (default: 14)" in fast
+    assert "F1: not measured" in fast
+    assert "--network.no_answer_hidden N" in fast
+    assert f"{epochs} (default: 5)" in shown("--from", "fast", "--help")
+    assert "did you mean crossconv?" in refused(capsys, command, "crosconv", "--help")
 
 
 def test_find_lr_prints_a_rate_and_draws(
@@ -546,6 +588,7 @@ def test_readers_lists_and_details(capsys: pytest.CaptureFixture[str]) -> None:
         parameters.replace(",", "")
     )
     assert "fabir" in refused(capsys, "readers", "--detail", "no-such-reader")
+    assert "\n\ntime:    " in run(capsys, "readers", "--detail", "fast")
 
 
 def test_compact_makes_a_reader_that_answers(

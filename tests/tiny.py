@@ -5,6 +5,7 @@ No tests here.
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,11 +170,19 @@ def train_tiny(
     *,
     resume: bool = False,
     processes: int = 1,
+    log_with: Sequence[str] = (),
     **others: Any,
 ) -> float:
     """Train on the tiny files and `others`, by their names in `RunFiles`; returns the best F1."""
     named = {"train": (files.train,), "dev": files.dev, "vectors": files.vectors} | others
-    return train(config, RunFiles(**named), output, resume=resume, processes=processes)
+    return train(
+        config,
+        RunFiles(**named),
+        output,
+        resume=resume,
+        processes=processes,
+        log_with=log_with,
+    )
 
 
 def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from fabir import __version__
-from fabir.commands import answering, data, learning, searching, serving, shipping
+from fabir.commands import answering, data, learning, searching, serving, shipping, split_keys
 from fabir.errors import InputError, InputWarning
 from fabir.terminal import drop_output, prepare_streams
 
-_TRAINING = "accelerate", "jsonargparse", "torch"  # packages that only training needs
+# Packages that only training needs.
+_TRAINING = "accelerate", "docstring_parser", "jsonargparse", "torch"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,10 +32,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = _build_parser()
     command = ""
     try:
-        options, rest = parser.parse_known_args(arguments)
+        others, keys = split_keys(sys.argv[1:] if arguments is None else arguments)
+        options, rest = parser.parse_known_args(others)
+        rest = keys + rest
         command = f" {options.command_name}"
-        takes_overrides = options.command_name in ("train", "find-lr")  # of the configuration
-        if rest and not takes_overrides:
+        if rest and options.command_name not in ("train", "find-lr"):  # which take keys
             parser.error(f"unrecognised arguments: {' '.join(rest)}")
         with _brief_warnings(command):
             options.run(options, rest)
@@ -89,8 +91,10 @@ def _build_parser() -> argparse.ArgumentParser:
     # "command" is an option of augment.
     commands = parser.add_subparsers(dest="command_name", required=True, metavar="COMMAND")
 
-    def add_command(name: str, run: Any, about: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
+    def add_command(name: str, run: Any, about: str, **options: Any) -> argparse.ArgumentParser:
+        added = commands.add_parser(
+            name, help=about, description=about, allow_abbrev=False, **options
+        )
         added.set_defaults(run=run)
         return added
 

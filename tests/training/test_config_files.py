@@ -1,7 +1,7 @@
 """Every shipped row is one network; every mistake in a configuration is a line that names it."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,16 @@ from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered
 from fabir.readers.crossconv import CrossConvConfig
 from fabir.readers.fabir import Fabir, FabirConfig
+from fabir.runtime.locate import BUNDLED_MODELS
+from fabir.runtime.settings import read_states
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
-from fabir.training.config_files import SHIPPED, load_config
+from fabir.training.config_files import SHIPPED, card_text, help_of, load_config
 from fabir.training.examples import usable_examples
+from fabir.training.keys import written
 from fabir.training.loop import Trainer
 from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
-from factories import CONFIGS, small_config
+from factories import CONFIGS, small_config, small_reader
 from tiny import dataset
 
 # What each row of Table I (thesis: Table 6) changes.
@@ -125,7 +128,10 @@ def test_fabir_is_table_5_of_its_thesis() -> None:
     assert run.training.label_smoothing == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in ("fabir", "crossconv")])
+OWN = "crossconv", "fast", "accurate"  # of no paper
+
+
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in ("fabir", *OWN)])
 def test_rows_have_the_published_recipes(name: str) -> None:
     run = load_config(name)
     recipe = RECIPES["bidaf-cs224n" if name == "bidaf-cs224n" else name.partition("-")[0]]
@@ -148,6 +154,68 @@ def test_crossconv_is_as_it_was() -> None:
     vocabulary = VocabularyConfig(max_characters=20)
     vectors = VectorsConfig(dim=50)
     assert run == RunConfig("crossconv", CrossConvConfig(), vocabulary, CROSSCONV, vectors)
+
+
+@pytest.mark.parametrize("name", ["fast", "accurate"])
+def test_a_bundled_models_name_trains_its_network(name: str) -> None:
+    run, bundled = load_config(name), read_states(BUNDLED_MODELS / name)[0]
+    assert run.reader == bundled.reader
+    mine, theirs = (
+        {key: size for key, size in sizes.items() if not key.startswith("dropout")}
+        for sizes in (asdict(run.network), bundled.network)
+    )
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_shipped_row_says_what_it_costs_and_brings(name: str) -> None:
+    lines = card_text(name).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["time", "memory", "disk", "F1"]
+    assert all(re.search(r"\d|not measured", line) for line in lines)
+
+
+def test_a_card_changes_nothing(tmp_path: Path) -> None:
+    plain = load_config(write(tmp_path, "reader: fabir\n"))
+    path = write(tmp_path, "reader: fabir\ncard: {F1: 3}\n")
+    assert load_config(path) == plain
+    assert card_text(str(path)) == "F1:      3\n"
+    assert card_text(str(write(tmp_path, "reader: fabir\n"))) == ""
+
+
+def test_a_run_that_continues_has_the_network_and_the_tokeniser_of_the_model(
+    tmp_path: Path,
+) -> None:
+    network = replace(small_config(CrossConvConfig()), no_answer_hidden=4, dropout_input=0.3)
+    model = small_reader("crossconv", network)
+    model.vocabulary = replace(model.vocabulary, tokeniser="nltk")
+    model.save(tmp_path / "model")
+    recipe = load_config(None, start=tmp_path / "model")
+    assert (recipe.reader, recipe.network) == ("crossconv", network)
+    assert recipe.vocabulary.tokeniser == "nltk"
+    assert recipe.training.optimiser == "muon"
+    path = write(tmp_path, "training: {epochs: 2}\nnetwork: {dropout_input: 0.2}\n")
+    changed = load_config(path, ["--training.batch_size", "8"], tmp_path / "model")
+    assert changed.network == replace(network, dropout_input=0.2)
+    assert changed.training == replace(recipe.training, epochs=2, batch_size=8)
+    own = write(tmp_path, "reader: crossconv\n")
+    assert load_config(own, start=tmp_path / "model") == load_config(own)
+    with pytest.raises(InputError, match="name a configuration, or a model to continue from"):
+        load_config(None)
+
+
+def test_the_bundled_model_can_be_continued_by_its_name() -> None:
+    assert load_config(None, start="fast").network.no_answer_hidden == 24
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_help_of_a_configuration_has_its_keys_and_values(name: str) -> None:
+    shown, run = " ".join(help_of(name, None).split()), load_config(name)
+    card = " ".join(card_text(name).split())
+    assert shown.startswith(f"keys of the configuration {name}: {card} --")
+    explained = {each.partition(" ")[0]: each for each in shown.split(" --")}
+    for section in ("network", "training", "vocabulary", "vectors"):
+        for key, value in asdict(getattr(run, section)).items():
+            assert f"(default: {written(value)})" in explained[f"{section}.{key}"]
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -174,8 +242,8 @@ def test_a_file_a_row_of_it_and_a_rows_name() -> None:
     table = SHIPPED / "fabir.yaml"
     assert load_config(table) == load_config("fabir") == load_config(f"{table}:fabir")
     assert load_config(f"{table}:fabir-2-heads") == load_config("fabir-2-heads")
-    alone = SHIPPED / "crossconv.yaml"
-    assert load_config(alone) == load_config("crossconv") == load_config(f"{alone}:crossconv")
+    alone = SHIPPED / "bidaf.yaml"
+    assert load_config(alone) == load_config("bidaf") == load_config(f"{alone}:bidaf")
 
 
 def test_no_two_tables_have_a_row_of_one_name() -> None:
@@ -238,7 +306,8 @@ def test_a_mistake_in_a_table_is_named(tmp_path: Path, text: str, row: str, name
         ("configs/fabir-fast.yaml", "configs/fabir-fast.yaml: it is called crossconv"),
         ("fabir-fast", "no configuration fabir-fast: it is called crossconv"),
         ("fabir-modern", "no configuration fabir-modern: it was removed"),
-        ("fabir-3-heads", "'fabir-3-heads': name a .yaml file or bidaf-cs224n, a3-coatt, "),
+        ("fabir-3-heads", "'fabir-3-heads': did you mean fabir-2-heads? (`fabir readers`)"),
+        ("zzz", "'zzz': name a .yaml file, or a row of one (`fabir readers`)"),
     ],
 )
 def test_a_name_that_there_is_not(
@@ -322,6 +391,7 @@ def complaint(path: Path, overrides: list[str] | None = None) -> str:
     with pytest.raises(InputError) as caught:
         load_config(path, overrides)
     message = str(caught.value)
+    assert "Parser" not in message  # of jsonargparse
     assert str(path) in message
     assert message.count(str(path)) == 1
     assert "\n" not in message
@@ -331,23 +401,29 @@ def complaint(path: Path, overrides: list[str] | None = None) -> str:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("network: {head: 2}", "head"),
-        ("netwrk: {heads: 2}", "netwrk"),
-        ("network: {heads: two}", "network.heads"),
-        ("network: {heads: 2.5}", "network.heads"),
+        ("network: {head: 2}", "there is no key network.head: did you mean network.heads?"),
+        ("netwrk: {heads: 2}", "there is no key netwrk: did you mean network?"),
+        ("network: {epochs: 2}", "no key network.epochs: did you mean training.epochs?"),
+        ("epochs: 2", "there is no key epochs: did you mean training.epochs?"),
+        ("network: {qqq: 2}", "no key network.qqq: `fabir train NAME --help` lists the keys"),
+        ("network: {heads: two}", "network.heads must be a whole number, not 'two'"),
+        ("network: {heads: 2.5}", "network.heads must be a whole number, not 2.5"),
         ("network: {heads: }", "network.heads"),
         ("network: {heads: [1, 2]}", "network.heads"),
-        ("network: {characters: 3}", "network.characters"),
-        ("network: {reduction: tensor}", "network.reduction"),
+        ("network: {characters: 3}", "network.characters must be true or false, not 3"),
+        (
+            "network: {reduction: tensor}",
+            "must be one of layer, matrix, feed-forward, not 'tensor'",
+        ),
         ("network: 3", "network"),
         ("network: [heads, 2]", "network"),
         ("training: {schedule: cosine}", "training.schedule"),
-        ("training: {learning_rate: fast}", "training.learning_rate"),
+        ("training: {learning_rate: fast}", "training.learning_rate must be a number, not 'fast'"),
         ("training: {epochs: 0}", "epochs must be at least 1, got 0"),
         ("training: {label_smoothing: 1.0}", "label_smoothing"),
         ("training: {optimiser: adam}", "training.optimiser"),
         ("training: {optimiser: adagrad, weight_decay: 0.1}", "adagrad has no weight_decay"),
-        ("training: {schedule: steps, milestones: 3}", "training.milestones"),
+        ("training: {schedule: steps, milestones: 3}", "training.milestones must be a list of num"),
         ("training: {schedule: annealed}", "schedule annealed needs annealing above 0"),
         ("vocabulary: {words: 3}", "words"),
         ("vectors: {dim: -1}", "dim must not be negative, got -1"),
@@ -387,10 +463,17 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--training.epoch", "3"], "--training.epoch"),  # not even as an abbreviation
-        (["--training.epochs", "three"], "training.epochs"),
+        # Not even as an abbreviation.
+        (["--training.epoch", "3"], "no option --training.epoch: did you mean --training.epochs?"),
+        (["--epochs", "3"], "no option --epochs: did you mean --training.epochs?"),
+        (["--trainig.epochs=3"], "did you mean --training.epochs?"),
+        (["--training.layers", "3"], "did you mean --network.layers?"),
+        (["--training.epochs", "three"], "training.epochs must be a whole number, not 'three'"),
+        (["--training.mix", "3"], "training.mix must be a list of numbers, such as [3, 1]"),
         (["--training.epochs", "0"], "epochs must be at least 1, got 0"),
-        (["--training.epochs"], "training.epochs"),
+        (["--training.epochs"], "--training.epochs has no value"),
+        (["--training.epochs", "--training.seed", "3"], "--training.epochs has no value"),
+        (["--training", "{epochs: 3}"], "no option --training"),
         (["--network.heads", "null"], "network.heads"),
         (["--reader", "fabir"], "--reader"),
         (["--reader=bert"], "--reader"),

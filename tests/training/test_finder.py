@@ -109,6 +109,26 @@ def test_the_smoothed_loss_is_a_mean_of_those_so_far(
     assert sweep.lowest == pytest.approx(10)
 
 
+def test_a_sweep_says_how_far_it_is(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+
+    def step(rate: float) -> float:
+        now[0] += 6
+        return 2.0
+
+    monkeypatch.setattr(trainer, "step", step)
+    monkeypatch.setattr("fabir.training.finder.time.monotonic", lambda: now[0])
+    find_learning_rate(trainer, 1e-3, 1.0, steps=4)
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert errors.splitlines() == [
+        "step 1/4  rate 1.0e-03  loss 2.000  at most 0.3 min left",
+        "step 3/4  rate 1.0e-01  loss 2.000  at most 0.1 min left",
+    ]
+
+
 @pytest.mark.parametrize(("lowest", "highest", "steps"), [(0, 1, 9), (1, 1, 9), (0.1, 1, 1)])
 def test_a_sweep_that_does_not_rise_is_refused(
     trainer: Trainer, lowest: float, highest: float, steps: int

@@ -1,5 +1,6 @@
 """From files to a folder: what `fabir train` refuses, reports and passes on."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -223,8 +224,29 @@ def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:
         train_tiny(files, tmp_path / "run", CONFIG, vectors=None)
 
 
-def test_a_training_needs_a_dev_file(files: Files, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="name a SQuAD file with --dev"):
+def test_without_a_dev_file_a_tenth_of_the_passages_is_held_back(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = [
+        replace(each, questions=tuple(replace(q, id=f"{copy}-{q.id}") for q in each.questions))
+        for copy in range(2)
+        for each in dataset().passages
+    ]
+    train = tmp_path / "twice.json"
+    write_squad(Dataset(tuple(passages), "1.1"), train)
+    named = {"dev": None, "train": (train, files.train)}
+    train_tiny(files, tmp_path / "run", CONFIG, **named)
+    held = len(passages[9].questions)
+    errors = capsys.readouterr().err
+    assert f"without --dev {held} questions of {train} are held back to evaluate with" in errors
+    assert f"{3 * 19 - held} questions; " in errors  # the second file is whole
+    metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(metrics[-1])["total"] == held
+    train_tiny(files, tmp_path / "run", run_config(epochs=2), resume=True, **named)
+
+
+def test_of_few_passages_none_is_held_back(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has too few passages to hold back: name --dev"):
         train_tiny(files, tmp_path / "run", CONFIG, dev=None)
     assert not (tmp_path / "run").exists()
 

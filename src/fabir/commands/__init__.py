@@ -4,14 +4,40 @@ There is no logic here. A command imports what it needs when it runs, so that `-
 """
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
-# Adds a command: its name, the function to run and the help text. The function gets the parsed
-# options and the remaining arguments.
-AddCommand = Callable[
-    [str, Callable[[argparse.Namespace, list[str]], None], str], argparse.ArgumentParser
-]
+Run = Callable[[argparse.Namespace, list[str]], None]  # with the options and remaining arguments
+
+
+class AddCommand(Protocol):
+    """Adds a command: its name, the function to run, the help text, and options of its parser."""
+
+    def __call__(
+        self, name: str, run: Run, about: str, **options: Any
+    ) -> argparse.ArgumentParser: ...
+
+
+def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Keys of a configuration, such as `--training.epochs 3`, apart from all other arguments.
+
+    An option never has a point in its name.
+    """
+    others: list[str] = []
+    keys: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            return [*others, argument, *rest], keys
+        if not re.match(r"--[\w-]+\.", argument):
+            others.append(argument)
+            continue
+        keys.append(argument)
+        if "=" not in argument:
+            keys += [value for value in [next(rest, None)] if value is not None]
+    return others, keys
 
 
 def add_reader(parser: argparse.ArgumentParser) -> None:

@@ -10,22 +10,53 @@ from fabir.errors import InputError
 
 if TYPE_CHECKING:
     from fabir.training.inputs import RunFiles
+    from fabir.training.settings import RunConfig
 
 
 def add_commands(add: AddCommand) -> None:
-    _add_train(add("train", _train, "train a reader; --KEY VALUE overrides the configuration"))
-    _add_find_lr(add("find-lr", _find_lr, "suggest a learning rate: one sweep from low to high"))
+    about = "train a reader; --KEY VALUE changes the configuration"
+    _add_train(add("train", _train, about, add_help=False))
+    about = "suggest a learning rate: one sweep from low to high"
+    _add_find_lr(add("find-lr", _find_lr, about, add_help=False))
     _add_plot(add("plot", _plot, "training curves of runs, or the attention of positions"))
     _add_reproduce(add("reproduce", _reproduce, "reproduce a paper's table by training its rows"))
     _add_readers(add("readers", _readers, "the trained readers, and the papers' rows to train"))
 
 
+class _KeysHelp(argparse.Action):
+    """Shows the options, then the keys of configurations, or of the one that is named before it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> None:
+        try:
+            keys = _keys(namespace.config, namespace.start)
+        except ModuleNotFoundError:
+            keys = "the keys of a configuration are listed here after pip install 'fabir[train]'\n"
+        parser.print_help()
+        print(f"\n{keys}", end="")
+        parser.exit()
+
+
+def _keys(config: str | None, start: Path | None) -> str:
+    if config is None and start is None:
+        from fabir.training.keys import help_text
+
+        return help_text()
+    from fabir.training.config_files import help_of
+
+    return help_of(config, start)
+
+
 def _add_learning(parser: argparse.ArgumentParser) -> None:
     """The configuration, the training data and the starting point."""
     parser.add_argument(
+        "-h", "--help", action=_KeysHelp, nargs=0, help="show this, and the keys of CONFIG"
+    )
+    parser.add_argument(
         "config",
+        nargs="?",
         metavar="CONFIG",
-        help="a .yaml file, FILE.yaml:ROW, or the name of a row",
+        help="a name that `fabir readers` lists, a .yaml file, or FILE.yaml:ROW; may be left out "
+        "with --from",
     )
     parser.add_argument(
         "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
@@ -42,8 +73,9 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         "--from",
         type=Path,
         dest="start",
-        metavar="DIR",
-        help="continue from a trained reader; --words gives it the word rows of another",
+        metavar="MODEL",
+        help="continue from a trained model (fast, accurate or a folder), with its network unless "
+        "CONFIG names a reader; --words gives it the word rows of another",
     )
     add_on_bad_answer(parser)
     parser.add_argument(
@@ -71,10 +103,26 @@ def _run_files(options: argparse.Namespace, **others: Any) -> "RunFiles":
     )
 
 
+def _load_config(options: argparse.Namespace, rest: list[str]) -> "RunConfig":
+    from fabir.training.config_files import load_config
+    from fabir.training.parsing import check_options
+
+    check_options(rest)
+    return load_config(options.config, rest, options.start)
+
+
 def _add_train(parser: argparse.ArgumentParser) -> None:
     _add_learning(parser)
-    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="SQuAD file")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--dev",
+        type=Path,
+        metavar="FILE",
+        help="SQuAD file to evaluate with (default: every tenth passage of the first training "
+        "file, which is then not trained on)",
+    )
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the folder of the new model"
+    )
     parser.add_argument(
         "--teacher",
         nargs="+",
@@ -84,6 +132,13 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
     parser.add_argument(
+        "--log-with",
+        nargs="+",
+        default=[],
+        metavar="TRACKER",
+        help="write the metrics to tensorboard, trackio or wandb too",
+    )
+    parser.add_argument(
         "--processes",
         type=int,
         metavar="N",
@@ -92,17 +147,17 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.training.config_files import load_config
     from fabir.training.launch import end_process, in_launcher
     from fabir.training.run import train
 
     files = _run_files(options, dev=options.dev, teachers=tuple(options.teacher))
     train(
-        load_config(options.config, rest),
+        _load_config(options, rest),
         files,
         options.output,
         resume=options.resume,
         processes=options.processes,
+        log_with=options.log_with,
     )
     if in_launcher():
         end_process(0)
@@ -110,16 +165,15 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_find_lr(parser: argparse.ArgumentParser) -> None:
     _add_learning(parser)
-    parser.add_argument("--lowest", type=float, default=1e-6, metavar="RATE")
-    parser.add_argument("--highest", type=float, default=1.0, metavar="RATE")
-    parser.add_argument("--steps", type=int, default=200, metavar="N")
+    parser.add_argument("--lowest", type=float, default=1e-6, metavar="RATE", help="first (1e-06)")
+    parser.add_argument("--highest", type=float, default=1.0, metavar="RATE", help="last (1.0)")
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="at most (200)")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the loss at each rate")
 
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.files import writing_files
     from fabir.plots import check_plot
-    from fabir.training.config_files import load_config
     from fabir.training.finder import plot_sweep, sweep_files
 
     if options.plot:
@@ -127,7 +181,7 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
     files = _run_files(options)
     with writing_files(options.plot):
         sweep = sweep_files(
-            load_config(options.config, rest),
+            _load_config(options, rest),
             files,
             lowest=options.lowest,
             highest=options.highest,
@@ -232,6 +286,7 @@ def _add_readers(parser: argparse.ArgumentParser) -> None:
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.runtime.cards import find_trained
     from fabir.runtime.locate import BUNDLED_MODELS
+    from fabir.training.config_files import card_text
     from fabir.training.rows import describe, describe_all
 
     if not options.detail:
@@ -245,3 +300,5 @@ def _readers(options: argparse.Namespace, rest: list[str]) -> None:
         print(f"\n{'to train':<40}{'parameters':>12}")
     for part in describe(options.detail) if options.detail else describe_all():
         print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")
+    if options.detail and (card := card_text(options.detail)):
+        print(f"\n{card}", end="")

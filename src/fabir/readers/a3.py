@@ -36,24 +36,25 @@ class A3Config(BidafConfig):
     """The best row: CharEmb + TriSelfAtt + CondOutput.
 
     Args:
-        attention: the baseline's "flow"; "coattention" (CoAtt); self-attention below it, "stacked"
+        attention: BiDAF's "flow"; "coattention" (CoAtt); self-attention below it, "stacked"
             (CoSelfAttStacked), or in place of its second level, "merged" (CoSelfAttMerged);
             self-attention below its first level alone, "cross" (Figure 1); self-attention below
             trilinear attention, "trilinear" (TriSelfAtt)
-        sentinels: of coattention: "none", "separate" or one "common" to both texts (CoAttWithSent)
+        sentinels: sentinels of coattention: "none", "separate", or one "common" to both texts
+            (CoAttWithSent)
         sentinel_place: "before" the texts or "after" them
         sentinel_spread: standard deviation of the sentinels at initialisation
-        keep_passage: of coattention: join a passage word's own vector to the gathered one, as in
+        keep_passage: coattention joins a passage word's own vector to the gathered one, as in
             Xiong et al. 2017; A3's equations leave it out
-        heads: of self-attention
+        heads: heads of self-attention
         key_dim: features of a head's queries and keys; 0 for a word's, divided by `heads`
         value_dim: features of a head's values; 0 for `key_dim`
-        values: of each head, "projected" or the "inputs" of self-attention themselves
+        values: values of each head: "projected", or the "inputs" of self-attention themselves
         skip: add a skip connection to self-attention; "trilinear" always has one
         attention_start: initialisation of self-attention: "uniform" (PyTorch's),
             "glorot" normal or "orthogonal"
         conditional_end: an answer pointer whose end knows the start (CondOutput)
-        pointer_hidden: its hidden size
+        pointer_hidden: hidden size of the answer pointer
     """
 
     character_dim: int = 64

@@ -39,15 +39,15 @@ class BidafConfig:
         character_margin: padding before a word, at which filters may start
         character_windows: the last filters overhang a word's end ("overhanging"), or end within it
             and as much padding after it ("valid")
-        character_activation: applied after the maximum over a word
+        character_activation: activation after the maximum over a word's characters
         word_dim: size of a linear map of word rows; 0 for the rows themselves
-        word_activation: applied after that map
+        word_activation: activation after that map
         joined_dim: size of a linear map of word and characters together; 0 for side by side
-        highway: of both together ("joined"), or of "characters" alone before they are joined to the
-            word, as in the ladder to R-Net
-        highway_layers: its layers
+        highway: a highway of both together ("joined"), or of "characters" alone before they are
+            joined to the word, as in the ladder to R-Net
+        highway_layers: layers of the highway
         hidden: features of each direction of every recurrent layer
-        cell: of the recurrent layers
+        cell: kind of the recurrent layers
         backwards: attention from question to passage: the words with the "strongest" match, or
             for each word through the question ("through", CS224N)
         modelling_layers: recurrent layers after attention
@@ -55,7 +55,7 @@ class BidafConfig:
             attended passage and the position of the "start" (the authors' program)
         init: attention between the texts and pointers start "matching", so that like words attend
             to each other (docs/results/readers.md), or "random" as in the papers
-        dropout: on the input of every layer
+        dropout: dropout rate on the input of every layer
     """
 
     characters: bool = True

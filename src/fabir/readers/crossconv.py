@@ -38,20 +38,24 @@ class CrossConvConfig:
     ValueError names a wrong one.
 
     Args:
-        character_dim, character_filters, character_width: the character convolution
+        character_dim: features of a character
+        character_filters: filters of the character convolution; each is a feature of a word
+        character_width: characters that a filter sees
         highway_layers: highway layers after word and characters are joined
         model_dim: features of a word in the layers, even
         feed_forward: hidden size in the layers; the encoder's is scaled with its features
         layers: layers after the encoder
-        encoder_width, width: words that the convolutions of the encoder and of a layer see
+        encoder_width: words that the encoder's first convolution sees
+        width: words that its last one, and those of the layers, see
         attention_width: keys that the convolution within attention sees (FABIR eq. 12b)
-        selector_hidden, selector_width: filters and words of the selector's convolutions
+        selector_hidden: filters of the selector's first convolution
+        selector_width: words that the selector's convolutions see
         no_answer_hidden: features of the head that tells whether there is an answer; 0 for none
-        dropout_input: on embeddings and positions
-        dropout_sublayer: on the output of every sublayer
-        dropout_attention: on attention weights
-        dropout_selector: before each selector convolution
-        dropout_characters: on character embeddings
+        dropout_input: dropout rate on embeddings and positions
+        dropout_sublayer: dropout rate on the output of every sublayer
+        dropout_attention: dropout rate on attention weights
+        dropout_selector: dropout rate before each selector convolution
+        dropout_characters: dropout rate on character embeddings
     """
 
     character_dim: int = 8

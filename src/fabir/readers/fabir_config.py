@@ -13,7 +13,9 @@ class FabirConfig:
 
     Args:
         characters: embed characters too ("without char embedding" when false)
-        character_dim, character_filters, character_width: of the character convolution
+        character_dim: features of a character
+        character_filters: filters of the character convolution; each is a feature of a word
+        character_width: characters that a filter sees
         character_windows: the last filters overhang a word's end ("overhanging"), or lie within it
             ("valid", thesis eq. 5.5)
         word_projection: a trained linear map of the word vector before the highway
@@ -33,19 +35,20 @@ class FabirConfig:
         layer_type: repeated layers; switching the direction of cross-attention at each; or
             bidirectional, where the question attends to the passage too (III-D.2)
         selector: convolutions, or one linear map ("linear answer selector")
-        selector_convolutions: how many (thesis eq. 5.20)
-        selector_hidden: filters of all but the last
-        selector_width: kernel size of all ("selector with kernel size 1")
+        selector_convolutions: convolutions of the selector (thesis eq. 5.20)
+        selector_hidden: filters of all these convolutions but the last
+        selector_width: their kernel size ("selector with kernel size 1")
         selector_layers: both ends from the last layer, or the start from the one before
         first_position: number of the first word's position
-        lowest_frequency, highest_frequency: of the position encoding, radians a word
+        lowest_frequency: the lowest frequency of the position encoding, radians a word
+        highest_frequency: the highest one
         learned_positions: rows of a learned position matrix in the place of that encoding (thesis
             5.2). Words beyond share the last row. 0 for none
-        dropout_input: on embeddings and positions
-        dropout_sublayer: on the output of every sublayer
-        dropout_attention: on attention weights
-        dropout_selector: before each selector convolution
-        dropout_characters: on character embeddings
+        dropout_input: dropout rate on embeddings and positions
+        dropout_sublayer: dropout rate on the output of every sublayer
+        dropout_attention: dropout rate on attention weights
+        dropout_selector: dropout rate before each selector convolution
+        dropout_characters: dropout rate on character embeddings
         dropout_amplification: power of the keep rates in the reduction layer (thesis eq. 5.26)
 
     Raises:

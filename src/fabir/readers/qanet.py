@@ -35,24 +35,25 @@ class QanetConfig:
         character_width: characters a filter sees
         highway_layers: highway layers after word and characters are joined
         model_dim: features of a word in all blocks, even
-        heads: of self-attention
+        heads: heads of self-attention
         convolutions: convolutions of the encoder block; 0 together with `model_convolutions` is
             "- convolution in encoders"
-        width: words that these see
+        width: words that these convolutions see
         model_convolutions: convolutions of a model block
-        model_width: words that these see
+        model_width: words that the convolutions of a model block see
         model_blocks: blocks that the three passes share
         encoder: "blocks", or bidirectional LSTMs in the place of each stack of blocks, as in the
             paper's speed table (RNN-1-128 to RNN-3-128); then the fields of blocks have no effect
         recurrent_layers: LSTMs in the place of a stack; each direction has model_dim features
-        self_attention: "- self-attention in encoders" when false
-        separable: "replace sep convolution with normal convolution" when false
+        self_attention: self-attention in blocks; "- self-attention in encoders" when false
+        separable: separable convolutions; "replace sep convolution with normal convolution" when
+            false
         init: attention between the texts starts "matching", so that like words attend to each other
             (docs/results/readers.md), or "random" as in the paper
         scale_embedding: multiply embedded words by the root of their size (Vaswani et al. 2017),
             of which the paper does not speak
-        dropout: between layers and on word rows
-        dropout_characters: on character embeddings
+        dropout: dropout rate between layers and on word rows
+        dropout_characters: dropout rate on character embeddings
         layer_dropout: share of sublayers left out in training, rising to this at a stack's end
     """
 

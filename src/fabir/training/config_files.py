@@ -1,9 +1,11 @@
 """Configuration files: YAML and `--key value` overrides into the dataclasses of a run.
 
 The keys of a configuration are `reader` (a registered name), `network`, `vocabulary`, `vectors` and
-`training`. A file is one configuration, or a table of them: a `base` and `rows` of differences.
+`training`; and `card`, which says what a training costs and brings. A file is one configuration, or
+a table of them: a `base` and `rows` of differences.
 """
 
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,14 +13,19 @@ from typing import Any
 
 from fabir.errors import InputError
 from fabir.readers import registered
+from fabir.runtime.locate import find_model
 from fabir.runtime.renamed import OLD_FIELDS, renamed_network
-from fabir.text.vocabulary import VocabularyConfig
+from fabir.runtime.settings import read_states
+from fabir.runtime.store import read_vocabulary
+from fabir.training.keys import SECTIONS, help_text, suggestion
 from fabir.training.notes import note
-from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
+from fabir.training.parsing import build_sections
+from fabir.training.settings import RunConfig
 
 _PACKAGE = Path(str(files("fabir")))
 _INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
+_FINE_TUNE = SHIPPED / "recipes" / "fine-tune.yaml"
 
 # Old names of keys, and their present names. Old names are accepted with a line that says so.
 RENAMED = {
@@ -29,49 +36,80 @@ RENAMED = {
 _RENAMED_VALUES = {"network.cross_start": {"alike": "matching"}}  # of old keys, their values now
 # Configurations that were renamed or removed.
 _OLD_ROWS = {
-    "fabir-fast": "it is called crossconv",
-    "fabir-modern": "it was removed, `crossconv` is the bundled reader's",
+    "fabir-fast": "it is called crossconv, and with a head for no answer fast",
+    "fabir-modern": "it was removed, fast and accurate are those of the bundled models",
 }
 
 
-def load_config(name: str | Path, overrides: list[str] | None = None) -> RunConfig:
+def load_config(
+    name: str | Path | None,
+    overrides: list[str] | None = None,
+    start: str | Path | None = None,
+) -> RunConfig:
     """Read a configuration; `overrides` are arguments such as `--training.epochs 3`.
 
     Args:
         name: a .yaml file, which stands for its base if it is a table; a row of a table as
-            `FILE.yaml:ROW`; or the name of a shipped row
+            `FILE.yaml:ROW`; the name of a shipped row; or None for the recipe of fine-tuning
+        start: the model that the run continues from. A configuration without `reader` has the
+            network and the tokeniser of this model, and changes the recipe of fine-tuning
 
     Raises:
         InputError: a missing file or row, a misspelt key, a value of the wrong type.
     """
-    from jsonargparse import ArgumentError, ArgumentParser
-
-    where, content = _find(str(name))
+    if name is None and start is None:
+        raise InputError("name a configuration, or a model to continue from with --from")
+    where, content = _find(str(name or _FINE_TUNE))
+    where = where if name else "the recipe of fine-tuning"
+    if start and "reader" not in content:
+        content = _merged(_continuing(start), content)
+    content.pop("card", None)
     reader = content.pop("reader", None)
     if not isinstance(reader, str):
-        raise InputError(f"{where}: `reader` is missing: name a registered reader, such as fabir")
+        raise InputError(
+            f"{where}: `reader` is missing: name a registered reader, such as fabir, or continue "
+            "from a model with --from"
+        )
     if isinstance(network := content.get("network"), dict):
         reader, content["network"] = _present_network(where, reader, network)
     # An empty section is one of defaults.
     content = {key: {} if value is None else value for key, value in content.items()}
     try:
-        sections = {
-            "network": registered(reader).config,
-            "vocabulary": VocabularyConfig,
-            "training": TrainingConfig,
-            "vectors": VectorsConfig,
-        }
-        _check_values(content)
+        sections = {"network": registered(reader).config} | SECTIONS
         content = {name: _renamed(where, name, values) for name, values in content.items()}
-        overrides = _renamed_arguments(where, overrides or [])
-        parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
-        for section, config in sections.items():
-            parser.add_class_arguments(config, section)
-        parsed = parser.parse_args(overrides, namespace=parser.parse_object(content))
-        built = {key: config(**parsed[key].as_dict()) for key, config in sections.items()}
-    except (ArgumentError, ValueError, TypeError) as error:
+        changes = _renamed_changes(where, overrides or [])
+        built = build_sections(content, changes, sections)
+    except (ValueError, TypeError) as error:
         raise InputError(f"{where}: {' '.join(str(error).split())}") from error
     return RunConfig(reader, **built)
+
+
+def card_text(name: str) -> str:
+    """What a training with a configuration costs and brings, a line for each; empty if its card
+    does not say."""
+    card = _find(name)[1].get("card")
+    lines = card.items() if isinstance(card, dict) else ()
+    return "".join(f"{what + ':':<8} {said}\n" for what, said in lines)
+
+
+def help_of(name: str | None, start: str | Path | None) -> str:
+    """What `load_config` reads without overrides: a card, and each key with its meaning."""
+    run = load_config(name, start=start)
+    sections = {each: asdict(getattr(run, each)) for each in ("network", *SECTIONS)}
+    values = {f"{each}.{key}": it for each in sections for key, it in sections[each].items()}
+    title = f"keys of the configuration {name}" if name else f"keys, to fine-tune {start}"
+    about = card_text(name) if name else ""
+    return help_text(title, about, type(run.network), values)
+
+
+def _continuing(start: str | Path) -> dict[str, Any]:
+    """The configuration of a run that fine-tunes the model `start`."""
+    folder = find_model(start)
+    settings = read_states(folder)[0]
+    reader, network = renamed_network(settings.reader, settings.network)
+    vocabulary = {"tokeniser": read_vocabulary(folder).tokeniser}
+    recipe = _read_table(_FINE_TUNE)[0]
+    return recipe | {"reader": reader, "network": network, "vocabulary": vocabulary}
 
 
 def _present_network(
@@ -135,7 +173,7 @@ def _find(name: str) -> tuple[str, dict[str, Any]]:
     """The place of a configuration as messages name it, and its keys and values."""
     if name in shipped_rows():
         path = shipped_rows()[name]
-        return f"{path}:{name}", _read_row(path, name)
+        return name, _read_row(path, name)
     file, suffix, row = name.rpartition(".yaml:")
     if suffix:
         return name, _read_row(Path(f"{file}.yaml"), row)
@@ -143,8 +181,9 @@ def _find(name: str) -> tuple[str, dict[str, Any]]:
     if not path.exists():
         _check_old_name(name, path)
         if path.name == name and not path.suffix:
-            known = ", ".join(shipped_rows())
-            raise InputError(f"no configuration is called {name!r}: name a .yaml file or {known}")
+            meant = suggestion(name, shipped_rows())
+            hint = f"did you mean {meant}?" if meant else "name a .yaml file, or a row of one"
+            raise InputError(f"no configuration is called {name!r}: {hint} (`fabir readers`)")
     return name, _read_table(path)[0]
 
 
@@ -200,22 +239,14 @@ def _section(path: Path, name: str, content: Any) -> dict[str, Any]:
     return content or {}
 
 
-def _check_values(content: dict[str, Any]) -> None:
-    """Check values that the parser accepts, or refuses with an unclear message."""
-    for section, values in content.items():
-        if not isinstance(values, dict):
-            raise ValueError(f"`{section}` is not a section of keys and values")
-        for key, value in values.items():
-            if value is None:
-                raise ValueError(f"`{section}.{key}` has no value")
-
-
-def _renamed(where: str, section: str, values: dict[str, Any]) -> dict[str, Any]:
+def _renamed(where: str, section: str, values: Any) -> Any:
     """The values of a section by the names that its keys have now."""
+    if not isinstance(values, dict):
+        return values
     renamed = {}
     for old, value in values.items():
         new = new_name(f"{section}.{old}").removeprefix(f"{section}.")
-        if new != old:
+        if new != str(old):
             if new in values:
                 raise ValueError(f"{section}.{old} is called {section}.{new}, which is there too")
             _note_once(f"{where}: {section}.{old} is called {section}.{new}")
@@ -223,19 +254,22 @@ def _renamed(where: str, section: str, values: dict[str, Any]) -> dict[str, Any]
     return renamed
 
 
-def _renamed_arguments(where: str, arguments: list[str]) -> list[str]:
-    """Arguments of the command line by the names that their keys and values have now."""
-    renamed, key = [], ""  # the key whose value is the next argument
-    for argument in arguments:
-        if not argument.startswith("--"):
-            renamed.append(new_value(key, argument))
-            continue
+def _renamed_changes(where: str, arguments: list[str]) -> list[tuple[str, str]]:
+    """Keys and values of the command line, by the names that they have now."""
+    changes, rest = [], iter(arguments)
+    for argument in rest:
         key, equals, value = argument.removeprefix("--").partition("=")
+        if not argument.startswith("--"):
+            raise ValueError(f"{argument!r} is no key: keys are such as --training.epochs 3")
         new = new_name(key)
         if new != key:
             _note_once(f"{where}: --{key} is called --{new}")
-        renamed.append(f"--{new}{equals}{new_value(key, value)}")
-    return renamed
+        if not equals:
+            value = next(rest, "--")
+            if value.startswith("--"):
+                raise ValueError(f"--{key} has no value")
+        changes.append((new, new_value(key, value)))
+    return changes
 
 
 _note_once = cache(note)  # a study reads the configuration of each row several times

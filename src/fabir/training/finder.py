@@ -2,6 +2,7 @@
 
 import copy
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ import torch
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.plots import new_figure, save, style
-from fabir.progress import track
+from fabir.progress import live_line
 from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
 from fabir.training.run import prepare
 from fabir.training.settings import RunConfig
 
 _MEMORY = 0.95  # decay of the exponential moving average of the loss
+_SHOWN = 10  # seconds between lines of progress that is not on a terminal
 _BLOWN_UP = 4.0  # times the lowest smoothed loss: the sweep stops there
 
 
@@ -56,8 +58,9 @@ def find_learning_rate(
     _check_range(lowest, highest, steps)
     rates, losses, smoothed = [], [], []
     mean = 0.0
-    with _restored(trainer):
-        for step in track(range(steps), "sweeping", steps):
+    began = time.monotonic()
+    with _restored(trainer), live_line(_SHOWN) as show:
+        for step in range(steps):
             rate = lowest * (highest / lowest) ** (step / (steps - 1))
             loss = trainer.step(rate)
             mean = _MEMORY * mean + (1 - _MEMORY) * loss
@@ -68,6 +71,11 @@ def find_learning_rate(
             rates.append(rate)
             losses.append(loss)
             smoothed.append(mean / (1 - _MEMORY ** (step + 1)))
+            left = (time.monotonic() - began) / (step + 1) * (steps - step - 1)
+            show(
+                f"step {step + 1}/{steps}  rate {rate:.1e}  loss {smoothed[-1]:.3f}  "
+                f"at most {left / 60:.1f} min left"
+            )
             if smoothed[-1] > _BLOWN_UP * min(smoothed):
                 break
     return Sweep(rates, losses, smoothed)

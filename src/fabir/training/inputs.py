@@ -1,7 +1,7 @@
 """The files that a run reads. Its settings are in `fabir.training.settings`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +10,8 @@ from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.text.vectors import Vectors, read_vectors
 
+_EVERY = 10  # the tenth passage, the twentieth and so on are held back
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles:
@@ -17,7 +19,9 @@ class RunFiles:
 
     Args:
         train: SQuAD files to train on: all of them, or mixed as `TrainingConfig.mix` says
-        dev: the SQuAD file to evaluate with; a sweep of learning rates needs none
+        dev: the SQuAD file to evaluate with
+        hold_back: train without every tenth passage of the first training file, to evaluate with
+            these
         vectors: word vectors of a new reader
         words: a reader whose words a new reader has, instead of vectors; they are not trained
         start: the folder of a reader to go on from, instead of vectors; with `words` it gets the
@@ -31,6 +35,7 @@ class RunFiles:
 
     train: tuple[Path, ...]
     dev: Path | None = None
+    hold_back: bool = False
     vectors: Path | str | None = None
     words: Path | None = None
     start: Path | None = None
@@ -44,17 +49,22 @@ class RunFiles:
         Raises:
             InputError: a file cannot be read.
         """
-        return (read_squad(path, self.on_bad_answer) for path in self.train)
+        for number, path in enumerate(self.train):
+            data = read_squad(path, self.on_bad_answer)
+            yield _part(data, held=False) if self.hold_back and number == 0 else data
 
     def read_dev(self) -> Dataset:
-        """The dev set, whose answers may stand anywhere.
+        """The dev set, whose answers may stand anywhere, or what is held back.
 
         Raises:
-            InputError: no dev file is named, or it cannot be read.
+            InputError: the file cannot be read, or has too few passages to hold some back.
         """
-        if self.dev is None:
-            raise InputError("a training needs data to evaluate with: name a SQuAD file with --dev")
-        return read_squad(self.dev, "keep")
+        if self.dev is not None:
+            return read_squad(self.dev, "keep")
+        held = _part(read_squad(self.train[0], self.on_bad_answer), held=True)
+        if not len(held):
+            raise InputError(f"{self.train[0]} has too few passages to hold back: name --dev")
+        return held
 
     def read_vectors(self) -> Vectors:
         """The word vectors.
@@ -68,3 +78,10 @@ class RunFiles:
                 "some with --words or --from"
             )
         return read_vectors(self.vectors)
+
+
+def _part(data: Dataset, *, held: bool) -> Dataset:
+    """The passages that are held back, or all others."""
+    numbered = enumerate(data.passages, 1)
+    chosen = tuple(each for number, each in numbered if (number % _EVERY == 0) == held)
+    return replace(data, passages=chosen)

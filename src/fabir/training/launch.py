@@ -36,6 +36,7 @@ class Job:
     output: Path
     settings: str
     resume: bool
+    log_with: tuple[str, ...] = ()
 
     def run(self) -> None:
         """Train in this process, which may be one of several of a launcher."""
@@ -47,6 +48,7 @@ class Job:
             self.output,
             settings=self.settings,
             resume=self.resume,
+            log_with=self.log_with,
         ).run()
 
 

@@ -1,8 +1,8 @@
 """The training loop: batches, steps, evaluation on the dev set, checkpoints, resuming."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import add_l2, load_state_dict, make_optimisers, state_dict
 from fabir.training.scores import dev_scores
 from fabir.training.settings import TrainingConfig, learning_rate
+from fabir.training.trackers import run_settings, tracker_arguments, tracking
 
 
 class Trainer:
@@ -51,11 +52,13 @@ class Trainer:
         *,
         settings: str = "",
         resume: bool = False,
+        log_with: Sequence[str] = (),
     ) -> None:
         self.reader, self.config, self.examples = reader, config, examples
         self.dev, self.output = dev, output
         views = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
-        self.accelerator = Accelerator(kwargs_handlers=[views])
+        trackers = tracker_arguments(log_with, output)
+        self.accelerator = Accelerator(kwargs_handlers=[views], **trackers)
         self.device = self.accelerator.device
         self.main = self.accelerator.is_main_process
         self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches
@@ -79,6 +82,10 @@ class Trainer:
 
     def run(self) -> Progress:
         """Train to the end, or until `patience` runs out."""
+        with self._tracking():
+            return self._run()
+
+    def _run(self) -> Progress:
         if self.main:
             self._prepare_folder()
         saved = time.monotonic()
@@ -98,6 +105,12 @@ class Trainer:
                     saved = time.monotonic()
             self._save()
         return self.progress
+
+    def _tracking(self) -> AbstractContextManager[None]:
+        if not self.main or not self.accelerator.log_with:
+            return nullcontext()
+        settings = run_settings(self.reader, self.config)
+        return tracking(self.accelerator, self.output, self.progress.step, settings)
 
     def _prepare_folder(self) -> None:
         """Prepare the folder: from now on it is a reader and a resumable run."""
@@ -228,14 +241,14 @@ class Trainer:
         loss = progress.losses / (progress.step - progress.logged)
         progress.losses, progress.logged = 0.0, progress.step
         if self.main:
-            log_metrics(
-                self.output,
-                step=progress.step,
-                seconds=round(progress.seconds, 3),
-                epoch=round(progress.step / self.per_epoch, 3),
-                loss=loss,
+            metrics = {
+                "seconds": round(progress.seconds, 3),
+                "epoch": round(progress.step / self.per_epoch, 3),
+                "loss": loss,
                 **scores,
-            )
+            }
+            log_metrics(self.output, step=progress.step, **metrics)
+            self.accelerator.log(metrics, step=progress.step)
 
     def scores(self) -> dict[str, float | int]:
         """Scores on the dev set with the present weights."""

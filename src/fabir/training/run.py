@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
 from fabir.training.notes import note
 from fabir.training.settings import RunConfig, TrainingConfig
+from fabir.training.trackers import check_trackers
 
 
 def train(
@@ -35,17 +37,21 @@ def train(
     *,
     resume: bool = False,
     processes: int | None = None,
+    log_with: Sequence[str] = (),
 ) -> float:
     """Train a reader into the folder `output`; returns the best F1 on the dev set.
 
     Args:
         resume: go on from the last checkpoint in `output`
         processes: how many train together on this machine; as many as are fastest if not said
+        log_with: trackers that get the metrics too, of `trackers.TRACKERS`
 
     Raises:
         InputError: files that cannot be read, a folder in use, another process that trains into
-            it, a checkpoint of other settings.
+            it, a checkpoint of other settings, a tracker that is not installed.
     """
+    check_trackers(log_with)
+    files = replace(files, hold_back=files.dev is None)
     # Of the processes that a launcher starts, all with one folder, the first one holds the lock.
     with writing(output) if os.environ.get("RANK", "0") == "0" else nullcontext():
         if not resume and (output / FILE).exists():
@@ -55,12 +61,17 @@ def train(
         if processes is None:
             processes = best_processes(config.training)
         # The job has no name here, so that `launch` can free it.
-        launch(_job(config, files, output, resume), processes)
+        launch(_job(config, files, output, resume, tuple(log_with)), processes)
         return load_checkpoint(output)[0].best_f1
 
 
-def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
+def _job(
+    config: RunConfig, files: RunFiles, output: Path, resume: bool, log_with: tuple[str, ...]
+) -> Job:
     dev = files.read_dev()
+    if files.hold_back:
+        held = f"{len(dev)} questions of {files.train[0]} are held back"
+        note(f"without --dev {held} to evaluate with")
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
     teachers = [find_model(name) for name in files.teachers]
     digests = [teacher_digest(folder) for folder in teachers]
@@ -86,7 +97,7 @@ def _job(config: RunConfig, files: RunFiles, output: Path, resume: bool) -> Job:
         ]
         said = teacher_probabilities(teachers, parts, config.training, places)
         examples = replace(examples, teacher_probabilities=said)
-    return Job(ready.reader, config.training, examples, dev, output, settings, resume)
+    return Job(ready.reader, config.training, examples, dev, output, settings, resume, log_with)
 
 
 class Prepared(NamedTuple):
@@ -210,7 +221,8 @@ def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel
         raise
     except (ValueError, RuntimeError) as error:
         raise InputError(
-            f"the reader in {start} has another network than the configuration: use its own"
+            f"the model {start} has another network than the configuration: leave `reader` and "
+            "`network` out of it, or name no configuration, to take the model's"
         ) from error
     if reader.vocabulary.characters != old.vocabulary.characters:
         raise InputError(f"the readers in {start} and {words} know other characters")

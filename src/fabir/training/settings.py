@@ -27,7 +27,7 @@ class TrainingConfig:
         max_question: words of a question; training leaves out longer ones
         optimiser: "adamw", which is Adam without `weight_decay`; "muon" for matrices and AdamW for
             the rest; or PyTorch's "adadelta", "sgd" or "adagrad" (thesis 3.4)
-        learning_rate: the highest
+        learning_rate: the highest learning rate
         schedule: what follows the warm-up. "constant" stays level, "linear" stays level and falls
             to zero over the last `decay` of all steps, "inverse-root" falls with the root of the
             step (thesis eq. 5.24), "steps" falls by `factor` at each of the `milestones`,
@@ -37,13 +37,13 @@ class TrainingConfig:
         warmup: the rate rises with the step ("linear") or its logarithm ("logarithmic")
         decay: share of the steps in which the linear schedule falls
         milestones: epochs, such as 10, 20.5, after which schedule "steps" falls
-        factor: of the rate at each milestone
+        factor: what the rate is multiplied by at each milestone
         annealing: rho of schedule "annealed"
         beta1: decay of the running mean of the gradient. For adamw and muon
         beta2: decay of the running mean of its square. For adamw and muon; adadelta's rho
         epsilon: added to the denominator. For adamw, muon, adadelta and adagrad
         momentum: share of the last step that is made again. For sgd
-        weight_decay: decoupled from the gradient, on matrices only. For adamw and muon
+        weight_decay: weight decay, decoupled from the gradient, on matrices. For adamw and muon
         l2: L2 regularisation, coupled: this share of every trained weight is added to its gradient
             before clipping. For all optimisers
         clip: largest norm of the gradient; 0 for no limit
@@ -54,7 +54,7 @@ class TrainingConfig:
             distillation), if there are teachers. For a question without an answer it is 1
         taught: of each training file how many of the teachers read it, from the first on. With 0
             its answers are learnt alone. Empty for all teachers and files
-        no_answer_weight: of the loss of a head that tells whether there is an answer
+        no_answer_weight: weight of the loss of a head that tells whether there is an answer
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
