@@ -1,0 +1,276 @@
+"""The pages of docs, and the README: their commands and their Python run, and print what is shown.
+
+A fenced block `sh` or `python` is run, all of a page in one folder, which begins with `examples/`
+and the page's FILES. A block `output` directly after it is what it prints, errors included; there
+`...` stands for anything. A block may fail if its output is shown. Commands of NOT_RUN are not run,
+but those of fabir must fit its parser. A block `console` has commands after `$ `, each with what it
+prints; these are run always.
+"""
+
+import contextlib
+import doctest
+import gzip
+import io
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from collection import write_pdf_pages
+from fabir.cli import _build_parser
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PORT = "8000"  # in the pages; the tests take a free one
+
+SLOW = {"adapters.md", "training.md"}  # import large packages
+
+# What a command has that is not run, and why.
+NOT_RUN = {
+    r"^pip |^git |^npm |^fabir download": "fetches from the network",
+    r"data/|train-v1\.1|dev-v1\.1|glove\.6B|hotpot_|newsqa|wikipedia-train": "needs a data set",
+    r"runs/|held-back\.json|fine-tune\.yaml": "needs a model that was trained",
+    r"^(OMP_NUM_THREADS=1 )?fabir (train|find-lr|reproduce)": "trains; tests/training does that",
+    r"^(torchrun|accelerate)": "starts processes on several machines",
+    r"s3://": "needs a store",
+    r"--engine ray": "starts a cluster; tests/bulk does that",
+    r"^pytest": "would run these tests",
+    r"\.\.\.$": "is shortened",
+    r"^fabir export .*--web": "fetches from the network; tests/web does that",
+    r"^python -m http\.server": "serves until it is stopped",
+    r"^fabir (explain|plot)": "draws for seconds; tests/explain and tests/test_plots.py do that",
+}
+# Blocks of Python that are not run: the page and a word of the block, and why.
+NOT_RUN_PYTHON = {
+    ("add-a-reader.md", ""): "followed by tests/test_add_a_reader.py",
+    ("bulk.md", "pyspark"): "starts Spark, which needs Java",
+    ("your-own-data.md", "runs/bidaf"): "needs a model that was trained",
+    ("your-own-data.md", "held-back.json"): "needs a data set",
+}
+ROWS = '{"id": 1, "question": "When did it open?", "context": "The bridge opened in 1887."}\n'
+COLUMNS = "question,context\nWhen did it open?,The bridge opened in 1887.\n"
+MILL = "The mill was built in 1834 by Ida Strand.\n"
+TABLE = "question,passage,answer\nWhen was it built?,The mill was built in 1834.,1834\n"
+# Files that a page speaks of as the reader's own.
+FILES = {
+    "README.md": {"FOLDER/mill.txt": MILL},
+    "bulk.md": {"rows.jsonl": ROWS, "january.csv": COLUMNS, "february.csv": COLUMNS},
+    "search.md": {"notes/mill.txt": MILL, "questions.txt": "When was the mill built?\n"},
+    "your-own-data.md": {"train.csv": TABLE, "dev.csv": TABLE},
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its code, the output that is shown, if any, and the line it begins at."""
+
+    language: str
+    code: str
+    output: str | None
+    line: int
+
+
+@dataclass
+class Run:
+    """What a page's blocks share."""
+
+    folder: Path
+    namespace: dict[str, Any] = field(default_factory=dict)
+    services: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    port: str = ""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        assert token.info not in ("bash", "shell"), f"{page}: write ```sh"
+        if token.type != "fence" or token.info not in ("sh", "python", "console"):
+            continue
+        assert token.map
+        line = token.map[0] + 1
+        if token.info == "console":
+            for asked, shown in divide(token.content):
+                yield Block("console", asked, shown, line)
+        else:
+            shown = after.content if after and after.info == "output" else None
+            yield Block(token.info, token.content, shown, line)
+
+
+def divide(console: str) -> list[tuple[str, str]]:
+    """The commands of a block with prompts, each with what it prints."""
+    return re.findall(r"^\$ (.*\n)((?:(?!\$ ).*\n)*)", console, re.MULTILINE)
+
+
+def commands(code: str) -> list[str]:
+    """The commands of a block, each whole: with its continued lines or its here-document."""
+    whole = re.compile(r"[^\n]*<<'?(\w+)'?\n.*?\n\1\n|(?:[^\n]*\\\n)*[^\n]*\n", re.DOTALL)
+    lines = code.replace(" && ", "\n")  # bash -e stops at the first that fails too
+    return [match[0] for match in whole.finditer(lines) if match[0].strip()]
+
+
+def is_run(command: str) -> bool:
+    return not any(re.search(pattern, command, re.MULTILINE) for pattern in NOT_RUN)
+
+
+def check_arguments(command: str) -> None:
+    """A command of fabir that is not run has arguments that its parser takes."""
+    words = shlex.split(command, comments=True)
+    if words[:1] != ["fabir"] or set(words) & {"|", "&&", "&", ">", "<", "..."}:
+        return
+    options, rest = _build_parser().parse_known_args(words[1:])
+    assert options.command_name in ("train", "find-lr") or not rest, command
+
+
+def free_port() -> str:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return str(listening.getsockname()[1])
+
+
+def serve(command: str, run: Run) -> None:
+    """Start a service beside the page, and wait until it listens."""
+    run.services.append(
+        subprocess.Popen(
+            ["bash", "-c", f"exec {command.strip().removesuffix('&')}"],
+            cwd=run.folder,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    )
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(run.port))):
+            return
+        assert run.services[-1].poll() is None, f"{command} has ended"
+        time.sleep(0.1)
+    raise AssertionError(f"{command} does not listen")
+
+
+def environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "COLUMNS": "100"}
+
+
+def run_shell(block: Block, run: Run) -> str | None:
+    """What the commands print; None if none of them is run to its end."""
+    script, printed = "", None
+    for command in commands(block.code):
+        if block.language == "sh" and not is_run(command):
+            check_arguments(command)
+        elif re.match(r"fabir serve\b", command):
+            printed = finish(script, block, run)
+            script = ""
+            serve(command.replace(PORT, run.port), run)
+        else:
+            script += command
+    return finish(script, block, run) if script else printed
+
+
+def finish(script: str, block: Block, run: Run) -> str:
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script.replace(f":{PORT}", f":{run.port}")],
+        cwd=run.folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0 or block.output is not None, done.stdout
+    return done.stdout.replace(f":{run.port}", f":{PORT}")
+
+
+def run_python(block: Block, run: Run, page: Path) -> str:
+    printed = io.StringIO()
+    source = "\n" * block.line + block.code.replace(f":{PORT}", f":{run.port}")
+    code = compile(source, str(page), "exec")
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        try:
+            exec(code, run.namespace)
+        except ModuleNotFoundError as error:
+            pytest.skip(f"{page.name}, line {block.line} needs {error.name}")
+    return printed.getvalue()
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether it is what is shown, but for progress, of which a quick machine prints nothing."""
+    printed = re.sub(r"^[\d,]+ rows, .* left\n", "", printed, flags=re.MULTILINE)
+    return doctest.OutputChecker().check_output(
+        shown.strip() + "\n", printed.strip() + "\n", doctest.ELLIPSIS
+    )
+
+
+def python_is_run(block: Block, page: Path) -> bool:
+    return not any(page.name == name and word in block.code for name, word in NOT_RUN_PYTHON)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    started = Run(tmp_path, port=free_port())
+    yield started
+    for service in started.services:
+        service.send_signal(signal.SIGTERM)
+        service.wait(30)
+
+
+def write_files(page: Path, folder: Path) -> None:
+    for name, text in FILES.get(page.name, {}).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    if page.name == "search.md":
+        write_pdf_pages(folder / "manual.pdf", ["BT /F1 12 Tf 72 720 Td (Oil the mill.) Tj ET"])
+    if page.name == "bulk.md":
+        write_tables(folder)
+
+
+def write_tables(folder: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow.json").read_json(folder / "rows.jsonl")
+    (folder / "parts").mkdir()
+    for name in ("rows.parquet", "parts/2024-01.parquet", "parts/2024-02.parquet"):
+        parquet.write_table(table, folder / name)
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(ROWS.encode()))
+
+
+def cases() -> Iterator[Any]:
+    for page in PAGES:
+        marks = [pytest.mark.slow] if page.name in SLOW else []
+        yield pytest.param(page, marks=marks, id=page.relative_to(ROOT).as_posix())
+
+
+@pytest.mark.parametrize("page", cases())
+def test_blocks_run_and_print_what_is_shown(page: Path, run: Run) -> None:
+    write_files(page, run.folder)
+    for block in blocks(page):
+        python = block.language == "python"
+        if python and not python_is_run(block, page):
+            continue
+        printed = run_python(block, run, page) if python else run_shell(block, run)
+        assert printed is None or block.output is None or same(block.output, printed), (
+            f"{page.name}, line {block.line} prints:\n{printed}\nnot:\n{block.output}"
+        )
+
+
+def test_what_is_not_run_is_needed() -> None:
+    shell = [block.code for page in PAGES for block in blocks(page) if block.language == "sh"]
+    lines = [line for code in shell for line in commands(code)]
+    for pattern in NOT_RUN:
+        assert any(re.search(pattern, line, re.MULTILINE) for line in lines), pattern
