@@ -10,7 +10,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 def test_the_project_has_one_address() -> None:
     source = PYPROJECT["project"]["urls"]["Source"]
     hooks = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]
-    (links,) = hooks["fancy-pypi-readme"]["substitutions"]
+    substituted = [each["replacement"] for each in hooks["fancy-pypi-readme"]["substitutions"]]
     card = (ROOT / "src" / "fabir" / "runtime" / "hub.py").read_text(encoding="utf-8")
-    for said in *PYPROJECT["project"]["urls"].values(), links["replacement"], card:
+    for said in *PYPROJECT["project"]["urls"].values(), *substituted, card:
         assert source in said

@@ -42,6 +42,7 @@ def test_what_cannot_be_served_is_refused(
     assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
     assert "from 0 to 1" in refused(capsys, "--port", 0, "--threshold", 7)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "fabir.serve.server", raising=False)
     assert "pip install 'fabir[serve]'" in refused(capsys, "--port", 0)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
+from fabir.serve.app import create_app
+from fabir.serve.service import Parts
 from fabir.serve.tokens import read_tokens
 from factories import ABBEY, small_reader
 from serving import post, talk
@@ -83,6 +85,22 @@ def test_tokens_come_from_a_file_or_the_environment(
     file = tmp_path / "tokens"
     file.write_text("one\n\n  two==\n")
     assert read_tokens(file) == ["one", "two=="]
+
+
+@pytest.mark.parametrize("tokens", ["a-token", [""], ["a b"], ["good", "b\xe4d"]])
+def test_an_application_takes_a_list_of_tokens(predictor: Predictor, tokens: list[str]) -> None:
+    with pytest.raises(InputError, match="tokens are a list of strings"):
+        create_app(predictor, tokens=tokens)
+
+
+def test_tokens_are_replaced_but_not_begun_with(predictor: Predictor) -> None:
+    service = create_app(predictor, tokens=["old"]).state.service
+    service.replace(Parts(predictor, tokens=["new"]))
+    assert service.tokens == [b"new"]
+    with pytest.raises(InputError, match="from its start"):
+        service.replace(Parts(predictor))
+    with pytest.raises(InputError, match="from its start"):
+        create_app(predictor).state.service.replace(Parts(predictor, tokens=["new"]))
 
 
 def test_what_cannot_be_tokens_is_refused_without_showing_them(

@@ -29,7 +29,6 @@ _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 _ORIGIN = re.compile(r"\*|https?://[^\s/?#@]+")
 _ROOT = re.compile(r"(/[^\s/?#]+)*")
 _BACKLOG = 1_000  # connections that wait to be accepted
-_GRACE = 30  # seconds that running requests have to finish at a shutdown
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,8 @@ def serve(
     """
     _check(host, names, cors, root_path)
     try:
-        import uvicorn
-
         from fabir.serve.app import create_app
-        from fabir.serve.connections import MAX_CONNECTIONS, Connection
+        from fabir.serve.connections import MAX_CONNECTIONS
         from fabir.serve.logs import configure_logs, notices
         from fabir.serve.server import Server
     except ImportError as error:
@@ -114,31 +111,16 @@ def serve(
     if hasattr(signal, "SIGHUP") and not os.isatty(0):  # Windows does not have it
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     parts = sources.load()
-    app = create_app(
-        **parts._asdict(),
-        allowed_hosts=_allowed_hosts(listening, names),
-        cors=cors,
-    )
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        log_config=None,
-        access_log=False,  # see `Guard`
-        server_header=False,
-        root_path=root_path,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE,
-    )
-    server = Server(config, partial(_reload, app.state.service, sources))
+    hosts = _allowed_hosts(listening, names)
+    app = create_app(**parts._asdict(), allowed_hosts=hosts, cors=cors)
+    server = Server(app, root_path, partial(_reload, app.state.service, sources))
     for each in (signal.SIGINT, signal.SIGTERM):
         # Before uvicorn handles it, and again after uvicorn's shutdown.
         signal.signal(each, lambda *_: setattr(server, "should_exit", True))
     notices.info("answering on %s; Ctrl+C stops it", _address(listening))
     if not _is_loopback(listening):
-        without = "encryption" if parts.tokens else "a token or encryption"
-        notices.warning(
-            "other computers can ask too, without %s: for those, put a proxy before it", without
-        )
+        lack = "encryption" if parts.tokens else "a token or encryption"
+        notices.warning("other computers can ask too, without %s: put a proxy before it", lack)
     _allow_open_files(MAX_CONNECTIONS)
     server.run(sockets=[listening])
 
@@ -161,13 +143,12 @@ def _reload(service: "Service", sources: Sources) -> None:
     from fabir.serve.logs import notices
 
     try:
-        parts = sources.load()
+        service.replace(sources.load())
     except Exception as error:
         unexpected = error if not isinstance(error, InputError) else None
         notices.error("not reloaded, all stays as it was: %s", error, exc_info=unexpected)
         service.metrics.reloads.labels("failed").inc()
     else:
-        service.replace(parts)
         service.metrics.reloads.labels("done").inc()
         notices.info("reloaded")
 

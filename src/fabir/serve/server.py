@@ -8,16 +8,32 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import uvicorn
+from starlette.types import ASGIApp
+
+from fabir.serve.connections import MAX_CONNECTIONS, Connection
+
+_GRACE = 30  # seconds that running requests have to finish at a shutdown
 
 
 class Server(uvicorn.Server):
     """Answers until SIGINT or SIGTERM, and reloads at SIGHUP.
 
     Args:
+        root_path: the path that a proxy takes off the requests' paths
         reload: called in a thread of its own
     """
 
-    def __init__(self, config: uvicorn.Config, reload: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, root_path: str, reload: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app,
+            http=Connection,
+            log_config=None,
+            access_log=False,  # see `Guard`
+            server_header=False,
+            root_path=root_path,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACE,
+        )
         super().__init__(config)
         self._reload = reload
         self._reloading = ThreadPoolExecutor(1, "fabir-reload")

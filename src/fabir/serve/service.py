@@ -28,6 +28,7 @@ from fabir.serve.messages import (
 )
 from fabir.serve.metrics import Metrics
 from fabir.serve.page import PAGE, POLICY
+from fabir.serve.tokens import encode_tokens
 
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
@@ -55,7 +56,7 @@ class _Backend:
     def __init__(self, parts: Parts, batcher: Batcher) -> None:
         self.predictor, self.asker = parts.predictor, parts.asker
         self.explainer = parts.explainer or Explainer()
-        self.tokens = [token.encode() for token in parts.tokens]
+        self.tokens = encode_tokens(parts.tokens)
         self.batcher = batcher
         self._searching = ThreadPoolExecutor(1, "fabir-search")
 
@@ -80,7 +81,7 @@ class Service:
     def __init__(self, parts: Parts, max_waiting: int = MAX_WAITING) -> None:
         self.metrics = Metrics()
         self._max_waiting = max_waiting
-        self.replace(parts)
+        self._backend = self._start(parts)
         self.metrics.waiting.set_function(lambda: self._backend.batcher.waiting)
 
     @property
@@ -89,10 +90,19 @@ class Service:
         return self._backend.tokens
 
     def replace(self, parts: Parts) -> None:
-        """Answer further requests with these parts. Requests that have begun keep theirs."""
+        """Answer further requests with these parts. Requests that have begun keep theirs.
+
+        Raises:
+            InputError: these have tokens and those before had none, or the other way round.
+        """
+        if bool(parts.tokens) != bool(self.tokens):
+            raise InputError("a service has tokens from its start, or it never has any")
+        self._backend = self._start(parts)
+
+    def _start(self, parts: Parts) -> _Backend:
         on_batch = self.metrics.batches.observe
         batcher = Batcher(parts.predictor, max_waiting=self._max_waiting, on_batch=on_batch)
-        self._backend = _Backend(parts, batcher)
+        return _Backend(parts, batcher)
 
     async def answer(self, asked: ToAnswer) -> Answers:
         """Answers a question about a passage."""

@@ -2,8 +2,10 @@
 
 import os
 import re
+from collections.abc import Collection
 from hmac import compare_digest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi.responses import JSONResponse
 from starlette.authentication import AuthenticationBackend, AuthenticationError
@@ -11,7 +13,9 @@ from starlette.requests import HTTPConnection
 
 from fabir.errors import InputError
 from fabir.serve.guard import path_in_app
-from fabir.serve.service import Service
+
+if TYPE_CHECKING:
+    from fabir.serve.service import Service
 
 OPEN_PATHS = "/", "/health"  # answered without a token: nothing there is a secret
 _TOKEN = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # RFC 6750
@@ -39,10 +43,21 @@ def read_tokens(file: Path | None) -> list[str]:
     return tokens
 
 
+def encode_tokens(tokens: Collection[str]) -> list[bytes]:
+    """The tokens as they are compared.
+
+    Raises:
+        InputError: one of them cannot be a token, or they are one string, whose letters would be.
+    """
+    if isinstance(tokens, str) or not all(map(_TOKEN.fullmatch, tokens)):
+        raise InputError("tokens are a list of strings of A-Z a-z 0-9 - . _ ~ + / =")
+    return [token.encode() for token in tokens]
+
+
 class BearerToken(AuthenticationBackend):
     """Checks a request's token, for Starlette's AuthenticationMiddleware."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: "Service") -> None:
         self._service = service
 
     async def authenticate(self, conn: HTTPConnection) -> None:
