@@ -1,6 +1,7 @@
 """Tables come back as they were written, are read in little memory, and damage is named."""
 
 import gzip
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.tables import KINDS, check_table, read_table, table_kind, write_table
+from fabir.data.tables import (
+    KINDS,
+    check_table,
+    column_types,
+    json_line,
+    read_header,
+    read_table,
+    table_kind,
+    write_table,
+)
 from fabir.errors import InputError
 
 COLUMNS = {"text": str, "count": int, "share": float}
@@ -119,3 +129,37 @@ def test_pyarrow_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"pip install 'fabir\[parquet\]'"):
         check_table(tmp_path / "t.parquet")
+
+
+def test_numbers_that_are_not_finite_become_null_in_json(tmp_path: Path) -> None:
+    row = {"text": "é", "shares": [float("nan"), 1.5, float("inf")]}
+    write_table(tmp_path / "t.jsonl", [row], {})
+    assert rows_of(tmp_path / "t.jsonl") == [{"text": "é", "shares": [None, 1.5, None]}]
+    assert json.loads(json_line(row, exact=True))["shares"][2] == float("inf")
+
+
+def test_columns_and_types_come_from_all_rows() -> None:
+    rows = [{"a": 1, "b": True, "c": None}, {"a": 0.5, "d": [1]}, {"a": None, "e": 2**63, "f": 1}]
+    assert column_types(rows, ["f"]) == {
+        "f": int,
+        "a": float,
+        "b": bool,
+        "c": str,
+        "d": str,
+        "e": str,
+    }
+
+
+def test_a_header_has_the_names_and_types(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b;;\n")
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n')
+    assert read_header(tmp_path / "t.csv") == {"a": str, "b": str, "": str}
+    assert read_header(tmp_path / "t.jsonl") == {}
+
+
+def test_two_columns_of_one_name_are_refused_if_they_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,b\n1,2,3\n")
+    with pytest.raises(InputError, match=r't\.csv: two columns are called "b": rename one'):
+        rows_of(tmp_path / "t.csv")
+    (row,) = read_table(tmp_path / "t.csv", {"a"})
+    assert row.row["a"] == "1"
