@@ -180,7 +180,7 @@ def start(
     command = [sys.executable, "-m", "fabir", "serve", "--port", "0"]
     command += ["--reader", str(reader)] if reader else []
     command += ["--index", str(index)] if index else []
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     line = server.stderr.readline()
     found = re.search(r"http://([\d.]+):(\d+)", line)
