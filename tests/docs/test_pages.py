@@ -62,13 +62,22 @@ NOT_RUN_PYTHON = {
     ("your-own-data.md", "held-back.json"): "needs a data set",
 }
 ROWS = '{"id": 1, "question": "When did it open?", "context": "The bridge opened in 1887."}\n'
+ORDERS = """order,q,text,price
+7,Who built the mill?,The mill was built in 1843 by Ada Lovelace.,1.5
+8,When was the mill built?,The mill was built in 1843 by Ada Lovelace.,2
+"""
 COLUMNS = "question,context\nWhen did it open?,The bridge opened in 1887.\n"
 MILL = "The mill was built in 1834 by Ida Strand.\n"
 TABLE = "question,passage,answer\nWhen was it built?,The mill was built in 1834.,1834\n"
 # Files that a page speaks of as the reader's own.
 FILES = {
     "README.md": {"FOLDER/mill.txt": MILL},
-    "bulk.md": {"rows.jsonl": ROWS, "january.csv": COLUMNS, "february.csv": COLUMNS},
+    "bulk.md": {
+        "rows.jsonl": ROWS,
+        "orders.csv": ORDERS,
+        "january.csv": COLUMNS,
+        "february.csv": COLUMNS,
+    },
     "search.md": {"notes/mill.txt": MILL, "questions.txt": "When was the mill built?\n"},
     "your-own-data.md": {"train.csv": TABLE, "dev.csv": TABLE},
 }
@@ -112,7 +121,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def divide(console: str) -> list[tuple[str, str]]:
     """The commands of a block with prompts, each with what it prints."""
-    return re.findall(r"^\$ (.*\n)((?:(?!\$ ).*\n)*)", console, re.MULTILINE)
+    return re.findall(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", console, re.MULTILINE)
 
 
 def commands(code: str) -> list[str]:
@@ -250,13 +259,12 @@ def write_tables(folder: Path) -> None:
     (folder / "rows.jsonl.gz").write_bytes(gzip.compress(ROWS.encode()))
 
 
-def cases() -> Iterator[Any]:
-    for page in PAGES:
-        marks = [pytest.mark.slow] if page.name in SLOW else []
-        yield pytest.param(page, marks=marks, id=page.relative_to(ROOT).as_posix())
+def case(page: Path) -> Any:
+    marks = [pytest.mark.slow] if page.name in SLOW else []
+    return pytest.param(page, marks=marks, id=page.relative_to(ROOT).as_posix())
 
 
-@pytest.mark.parametrize("page", cases())
+@pytest.mark.parametrize("page", [case(page) for page in PAGES])
 def test_blocks_run_and_print_what_is_shown(page: Path, run: Run) -> None:
     write_files(page, run.folder)
     for block in blocks(page):
