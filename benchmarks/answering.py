@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabir import Answer, Predictor, __version__, read_squad
+from fabir import Answer, Predictor, __version__, read_squad, tune_process
 from fabir.cpu_info import cpu_name
 
 WORDS, CALLS = 150, 150  # words of the passage of one question; such calls in a round
@@ -66,6 +66,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    tune_process()
     every = load_pairs(options.data)
     pairs, stretches = every[: options.questions or None], new_stretches(every, options.rounds)
     with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +188,7 @@ def calls(entry: Entry, pairs: Pairs) -> list[float]:
 
 
 def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
+    with multiprocessing.get_context("spawn").Pool(1, tune_process) as pool:
         return pool.apply(function, arguments)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fabir import Predictor, __version__, read_squad
+from fabir import Predictor, __version__, read_squad, tune_process
 from fabir.data.squad import Passage
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=0)
     parser.add_argument("--output", type=Path, metavar="FILE.json")
     options = parser.parse_args()
+    tune_process()
     dev = read_squad(options.dev, "keep")
     asked = [
         Asked(question.text, passage.text, [answer.text for answer in question.answers])
@@ -158,7 +159,7 @@ def speed(asker: Asker, asked: list[Asked]) -> dict[str, float]:
 
 def measure_indexing(passages: list[Passage], folder: Path, copies: int) -> dict[str, Any]:
     write_passages((passage for _ in range(copies) for passage in passages), folder / "many.jsonl")
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
+    with multiprocessing.get_context("spawn").Pool(1, tune_process) as pool:
         return pool.apply(index_anew, (folder,))
 
 

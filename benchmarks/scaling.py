@@ -19,7 +19,7 @@ from typing import Any
 
 from answering import Pairs, load_pairs
 
-from fabir import Predictor, __version__
+from fabir import Predictor, __version__, tune_process
 from fabir.cpu_info import cpu_name
 
 LENGTHS = 100, 150, 300, 1_000, 3_000, 10_000, 30_000, 100_000  # words of a passage
@@ -41,7 +41,7 @@ def main() -> None:
     tables: dict[str, dict[str, dict[str, float]]] = {}
     for threads in sorted({1, every}):
         os.environ["OMP_NUM_THREADS"] = str(threads)
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
+        with multiprocessing.get_context("spawn").Pool(1, tune_process) as pool:
             measured = pool.apply(measure, (options.reader, pairs, options.rounds))
         for table, rows in measured.items():
             for row, cost in rows.items():

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from answering import Pairs, load_pairs
 
-from fabir import Predictor, __version__
+from fabir import Predictor, __version__, tune_process
 
 WARM_UP = 300  # questions
 MARKS = 1_000, 5_000, 10_000, 20_000, 50_000  # responses after which memory is measured
@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--bad", type=int, default=0)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    tune_process()
     pairs = load_pairs(options.data)
     if not options.in_order:
         random.Random(0).shuffle(pairs)

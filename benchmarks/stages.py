@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported, as fabir does it
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before onnxruntime is imported
 
 import numpy as np
 import onnx
@@ -34,7 +34,7 @@ import onnxruntime
 from answering import Pairs, load_pairs, seconds
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from fabir import Predictor, __version__, tokenise
+from fabir import Predictor, __version__, tokenise, tune_process
 from fabir.answer.spans import top_spans
 from fabir.cpu_info import cpu_name
 from fabir.data.batches import Batch, SpanLogits
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=1000, help="the first N of the file")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    tune_process()
     pairs = load_pairs(options.data)[: options.questions]
     with tempfile.TemporaryDirectory() as folder:
         peaks = measure_peaks(Path(folder))

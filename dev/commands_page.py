@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabir.cli import _build_parser
+from fabir.cli import build_parser
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
 INTRODUCTION = """# Commands
@@ -21,7 +21,7 @@ fabir.
 
 def commands() -> dict[str, tuple[argparse.ArgumentParser, str]]:
     """The parser of each command and the sentence that says what it does, by name."""
-    groups = _build_parser()._actions
+    groups = build_parser()._actions
     (choices,) = (group for group in groups if isinstance(group, argparse._SubParsersAction))
     abouts = {choice.dest: choice.help or "" for choice in choices._choices_actions}
     return {name: (parser, abouts[name]) for name, parser in choices.choices.items()}

@@ -61,6 +61,8 @@ def photograph_an_answer() -> None:
     try:
         assert service.stderr
         browser.get(re.findall(r"http://\S+?(?=;)", service.stderr.readline())[0])
+        question = browser.find_element(By.ID, "question")
+        WebDriverWait(browser, 60).until(lambda page: question.get_attribute("value"))
         for name, text in (("question", QUESTION), ("passage", PASSAGE.read_text())):
             field = browser.find_element(By.ID, name)
             field.clear()

@@ -1,5 +1,7 @@
 """Settings every test runs under: few threads, repeatable generated cases, no deadlines."""
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from damage import THOROUGH
 from factories import small_reader
 from tiny import Files, write_files
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # some tests import onnxruntime before fabir does
+
 # More threads make tests of this size slower, and the suite unpredictable on a busy machine.
 torch.set_num_threads(1)
 
@@ -19,12 +23,26 @@ settings.register_profile("fabir", deadline=None, max_examples=1000 if THOROUGH 
 settings.load_profile("fabir")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: else one processor ends with them long after the others."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Nothing that was imported or collected becomes garbage: collections need not look at it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Caches of the tests' own, and the CPU also where there is a GPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("ACCELERATE_USE_CPU", "true")
+        patch.setenv("OMP_NUM_THREADS", "1")  # of processes that tests start
         yield
 
 

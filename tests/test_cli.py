@@ -226,7 +226,7 @@ def test_predict_rows(
     main([str(word) for word in (*options, output, "--on-bad-row", "skip", "--resume")])
     out, err = capsys.readouterr()
     assert out == ""
-    assert "2 rows answered, 1 bad rows skipped" in err
+    assert "2 rows answered, 1 bad row skipped" in err
     answers = [json.loads(line) for line in output.read_text().splitlines()]
     assert [answer["id"] for answer in answers] == [1, 3]
     strict = ("--threshold", 1, "--on-bad-row", "skip")
@@ -449,7 +449,7 @@ def test_analyse_writes_a_page_with_all_that_it_shows(
     assert "http:" not in text  # pictures in base64 may have the letters, but no colon
     assert "https:" not in text
     names = (f"{each.parent.name}/{each.name}" for each in (reader, other))
-    assert f"<h1>{' and '.join(names)}</h1>" in text
+    assert f"<h1>{', '.join(names)} on {files.dev.name}</h1>" in text
     (tmp_path / "out" / "groups.csv").unlink()
     assert run(capsys, "analyse", "--report-only", "--output", tmp_path / "out").strip() == str(
         page

@@ -55,11 +55,24 @@ def can_trace() -> bool:
     return subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True).returncode == 0
 
 
+needs_trace = pytest.mark.skipif(
+    not can_trace(), reason="strace, which sees calls, is missing or not allowed"
+)
+
+
 def test_answering_leaves_nothing_at_home(home: Path, environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "fabir", "answer", ASKED["question"], "--passage", "-"]
     done = subprocess.run(
         command, input=ABBEY, env=environment, check=True, capture_output=True, text=True
     )
+    assert done.stdout == "1082\n"
+    assert list(home.rglob("*")) == []
+
+
+def test_a_library_leaves_nothing_at_home(home: Path, environment: dict[str, str]) -> None:
+    program = f"import fabir; print(fabir.Predictor.load().answer(**{ASKED!r})[0].text)"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert done.stdout == "1082\n"
     assert list(home.rglob("*")) == []
 
@@ -72,7 +85,23 @@ def test_serving_leaves_nothing_at_home(home: Path, environment: dict[str, str])
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not can_trace(), reason="strace, which sees calls, is missing or not allowed")
+@needs_trace
+def test_a_library_calls_nobody(tmp_path: Path, environment: dict[str, str]) -> None:
+    trace = tmp_path / "trace"
+    program = f"""
+import os, time
+from fabir import Predictor
+Predictor.load().answer(**{ASKED!r})
+time.sleep({REPORTED})
+print(os.getpid())
+"""
+    command = [*traced(trace), sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert called(trace, int(done.stdout)) == []
+
+
+@pytest.mark.slow
+@needs_trace
 def test_serving_calls_nobody(tmp_path: Path, environment: dict[str, str]) -> None:
     trace = tmp_path / "trace"
     with running(environment=environment, under=traced(trace)) as service:

@@ -4,25 +4,18 @@ Public names are imported on first use, so that `import fabir` and `fabir --help
 """
 
 import importlib
-import os
 import warnings
 from typing import TYPE_CHECKING, Any
-
-# A thread that spins while it waits takes a shared processor away from the others, which makes them
-# up to twenty times slower. The variable must be set before the first import of torch.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-# ONNX Runtime 1.29 and later store a device number in the home folder and send telemetry to
-# Microsoft. The variable must be set before onnxruntime is imported, which reads it only then.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     from fabir.answer.pipeline import pipeline
     from fabir.answer.predictor import Answer, Predictor
+    from fabir.bulk.frames import answer_frame
     from fabir.bulk.run import answer_rows
     from fabir.data.squad import Dataset, read_squad, write_squad
     from fabir.errors import InputError
     from fabir.evaluation.squad import evaluate
+    from fabir.process_settings import tune_process
     from fabir.runtime.torch_model import TorchModel
     from fabir.text.tokens import Tokens, tokenise
 
@@ -35,11 +28,13 @@ _WHERE = {
     "Predictor": "fabir.answer.predictor",
     "Tokens": "fabir.text.tokens",
     "TorchModel": "fabir.runtime.torch_model",
+    "answer_frame": "fabir.bulk.frames",
     "answer_rows": "fabir.bulk.run",
     "evaluate": "fabir.evaluation.squad",
     "pipeline": "fabir.answer.pipeline",
     "read_squad": "fabir.data.squad",
     "tokenise": "fabir.text.tokens",
+    "tune_process": "fabir.process_settings",
     "write_squad": "fabir.data.squad",
 }
 
@@ -50,11 +45,13 @@ __all__ = [
     "Predictor",
     "Tokens",
     "TorchModel",
+    "answer_frame",
     "answer_rows",
     "evaluate",
     "pipeline",
     "read_squad",
     "tokenise",
+    "tune_process",
     "write_squad",
 ]
 

@@ -13,10 +13,12 @@ from typing import Any, NoReturn
 from fabir import __version__
 from fabir.commands import answering, data, learning, searching, serving, shipping, split_keys
 from fabir.errors import InputError, InputWarning
+from fabir.process_settings import tune_for_training, tune_process
 from fabir.terminal import drop_output, prepare_streams
 
 # Packages that only training needs.
 _TRAINING = "accelerate", "docstring_parser", "jsonargparse", "torch"
+_TRAINS = "train", "find-lr", "reproduce"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. Exit code 0 is success, 2 a mistake of the user, 1 a bug in fabir."""
     prepare_streams()
-    parser = _build_parser()
+    parser = build_parser()
     command = ""
     try:
         others, keys = split_keys(sys.argv[1:] if arguments is None else arguments)
@@ -38,6 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
         command = f" {options.command_name}"
         if rest and options.command_name not in ("train", "find-lr"):  # which take keys
             parser.error(f"unrecognised arguments: {' '.join(rest)}")
+        if options.command_name in _TRAINS:
+            tune_for_training()
+        else:
+            tune_process()
         with _brief_warnings(command):
             options.run(options, rest)
         sys.stdout.flush()
@@ -81,7 +87,8 @@ def _report_error(command: str, message: str) -> int:
     return 2
 
 
-def _build_parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands. Its result has `command_name`, and `run`, which takes it."""
     parser = _Parser(
         prog="fabir",
         description="Finds the answer to a question in a text, and shows where it stands.",

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from fabir import answer_frame
 from fabir.answer.predictor import Predictor
 from fabir.bulk.columns import ANSWERS
-from fabir.bulk.frames import answer_frame
 from fabir.bulk.run import answer_rows
 from fabir.data.tables import read_table, write_table
 from fabir.errors import InputError

@@ -175,6 +175,27 @@ def test_parquet_keeps_the_types_of_columns(tmp_path: Path, reader: Path) -> Non
     assert json.loads(lines.read_text().splitlines()[1], parse_constant=pytest.fail)["rate"] is None
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint64", "date32"])
+@pytest.mark.parametrize("missing", [0, 300])
+def test_ids_that_are_missing_fit_their_column(
+    tmp_path: Path, reader: Path, kind: str, missing: int
+) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ids = arrow.array([None if row == missing else row % 100 for row in range(1, 301)], "int32")
+    ids = ids.cast(kind)
+    asked = {"question": ["Who?"] * len(ids), "context": ["Ada did."] * len(ids)}
+    parquet.write_table(arrow.table({"id": ids, **asked}), tmp_path / "rows.parquet")
+    answer_rows(tmp_path / "rows.parquet", tmp_path / "out.parquet", reader)
+    written = parquet.read_table(tmp_path / "out.parquet")["id"]
+    assert written[:-1].cast(kind).to_pylist() == ids[:-1].to_pylist()
+    if missing:
+        changed = {"int8": "int64", "uint8": "int64", "date32": "string"}
+        assert written.type == changed.get(kind, kind)
+        assert written[-1].as_py() in (300, "300")
+    else:
+        assert written.type == kind
+
+
 def test_columns_of_lines_of_json_come_from_all_rows(tmp_path: Path, reader: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     asked = {"question": "Who?", "context": "Ada did."}

@@ -30,7 +30,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from collection import write_pdf_pages
-from fabir.cli import _build_parser
+from fabir.cli import build_parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -140,7 +140,7 @@ def check_arguments(command: str) -> None:
     words = shlex.split(command, comments=True)
     if words[:1] != ["fabir"] or set(words) & {"|", "&&", "&", ">", "<", "..."}:
         return
-    options, rest = _build_parser().parse_known_args(words[1:])
+    options, rest = build_parser().parse_known_args(words[1:])
     assert options.command_name in ("train", "find-lr") or not rest, command
 
 

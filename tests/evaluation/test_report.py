@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from fabir import plots
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
-from fabir.evaluation.report import report_again, write_report
+from fabir.evaluation.report import check_report, report_again, write_report
 from factories import analysed
 from tiny import dataset
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
 
 
 PUBLISHED = Path(__file__).parents[2] / "dev" / "results" / "breakdown"
@@ -63,7 +65,7 @@ def test_the_published_breakdown_is_what_its_numbers_make(tmp_path: Path) -> Non
     report_again(tmp_path)
     assert (tmp_path / "groups.csv").read_bytes() == (PUBLISHED / "groups.csv").read_bytes()
     page = (tmp_path / "report.html").read_text()
-    assert "<p>10,570 questions." in page
+    assert "<p>10,570 questions. " in page
     assert "Worst" not in page  # its questions are not published
     assert not (tmp_path / "questions.csv").exists()
 
@@ -97,7 +99,24 @@ def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
     page = write_report(analysis, tmp_path).read_text(encoding="utf-8")
     with open(tmp_path / "no-answer.csv", encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["reader", *counts], ["one", "1234", "5"]]
-    assert "<td class=number>1,234</td>" in page
+    assert '<tr><th scope="row">one</th><td>1,234</td><td>5</td></tr>' in page
+
+
+def test_the_page_names_what_it_shows(tmp_path: Path) -> None:
+    analysis = {"data": "a&b.json", **analysed(dataset(), one=2, other=5)}
+    page = write_report(analysis, tmp_path).read_text(encoding="utf-8")
+    assert "<title>Analysis of one, other on a&amp;b.json</title>" in page
+    contents = dict(re.findall(r'<a href="#([^"]*)">([^<]*)</a>', page))
+    assert contents == dict(re.findall(r'<h2 id="([^"]*)">([^<]*)</h2>', page))
+    assert list(contents.values())[:2] == ["All questions", "By answer length"]
+    assert list(contents.values())[-2:] == ["Calibration", "Worst questions"]
+
+
+def test_a_report_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_report(tmp_path)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(InputError, match=r"needs Jinja: pip install 'fabir\[plots\]'"):
+        check_report(tmp_path)
 
 
 def test_groups_that_only_one_model_has_are_shown(tmp_path: Path) -> None:
@@ -108,8 +127,8 @@ def test_groups_that_only_one_model_has_are_shown(tmp_path: Path) -> None:
         analysis["readers"][name]["groups"]["unknown question words"] = groups
     analysis["readers"]["other"]["groups"]["unknown question words"]["1"]["count"] = 7
     text = write_report(analysis, tmp_path).read_text(encoding="utf-8")
-    section = text.partition("<h2>By unknown question words</h2>")[2].partition("<h2>")[0]
-    rows = [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in section.split("<tr>")[2:]]
+    section = text.partition("By unknown question words</h2>")[2].partition("<h2")[0]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</", line) for line in section.split("<tr>")[2:]]
     assert [row[:2] for row in rows] == [
         ["0", "1,200 / 0"],
         ["1", "1,201 / 7"],

@@ -41,6 +41,41 @@ def state(index: Index) -> list[object]:
     return [*passages, *tokens, *sorted(ranked)]
 
 
+def test_an_excerpt_is_the_text_around_a_place(collection: Path, tmp_path: Path) -> None:
+    text = "\n\n".join(
+        f"The {number}. mill was built in {1500 + number}. Été." for number in range(300)
+    )
+    (collection / "long.txt").write_text(text, "utf-8")
+    index = Index.build([collection], tmp_path / "index", size=100)
+    whole = index.excerpt("long.txt")
+    assert whole is not None
+    assert (whole.text, whole.start, whole.whole) == (text, 0, True)
+    for place in (0, 5000, len(text) - 1, 10**15):
+        part = index.excerpt("long.txt", place, around=1000)
+        assert part is not None
+        assert not part.whole
+        assert part.text == text[part.start : part.start + len(part.text)]
+        near = min(place, len(text))
+        assert part.start <= max(0, near - 800)
+        assert part.start + len(part.text) >= min(len(text), near + 800)
+
+
+def test_documents_are_found_by_their_names_alone(collection: Path, tmp_path: Path) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    for name, begin in {
+        "kites.md": "# Kites",
+        "rows.jsonl#a1": "The old bridge",
+        "rows.jsonl#7": "The tower",
+        "table.csv#1": "question: Who painted",
+    }.items():
+        found = index.excerpt(name)
+        assert found is not None
+        assert found.text.startswith(begin)
+    for name in ("rows.jsonl", "rows.jsonl#", "rows.jsonl#8", "kites.md#1", "kites", "../kites.md"):
+        assert index.excerpt(name) is None
+    assert index.excerpt(str(collection / "kites.md")) is None
+
+
 def test_the_right_passage_of_every_kind_is_first(collection: Path, tmp_path: Path) -> None:
     index = Index.build([collection], tmp_path / "index")
     for question, document, line, title in [

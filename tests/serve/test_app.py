@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from collection import write_collection
+from collection import KITES, write_collection
 from fabir.answer.predictor import Predictor
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.store import WEIGHTS, copy_model
@@ -270,6 +270,31 @@ def test_names_of_documents_may_be_no_text(predictor: Predictor, tmp_path: Path)
     assert post(predictor, "/ask", json={"question": " "}, options=options).status_code == 422
 
 
+def test_a_document_is_shown_from_the_index_alone(predictor: Predictor, tmp_path: Path) -> None:
+    write_collection(tmp_path / "documents")
+    index = Index.build([tmp_path / "documents"], tmp_path / "index")
+    options: Any = {"asker": Asker(index, predictor)}
+    (tmp_path / "documents" / "kites.md").write_text("Changed since.")
+
+    def show(**asked: Any) -> httpx.Response:
+        return post(predictor, "/document", json=asked, options=options)
+
+    whole = {"document": "kites.md", "text": KITES.strip(), "start": 0, "whole": True}
+    assert show(document="kites.md").json() == show(document="kites.md", start=64).json() == whole
+    for name in (str(tmp_path / "documents" / "kites.md"), "../kites.md", "/etc/passwd", "", "\0"):
+        absent = show(document=name)
+        assert absent.status_code == 404
+        assert absent.json()["detail"] == "the index has no document of this name"
+    for wrong in ({}, {"document": "a", "start": -1}, {"document": "a", "start": "1"}):
+        assert show(**wrong).status_code == 422
+    asked = {"document": "kites.md"}
+    without = post(predictor, "/document", json=asked)
+    assert without.status_code == 404
+    assert "--index" in without.json()["detail"]
+    protected = post(predictor, "/document", json=asked, options={**options, "tokens": ["secret"]})
+    assert protected.status_code == 401
+
+
 def test_an_index_gives_what_its_asker_gives(predictor: Predictor, tmp_path: Path) -> None:
     write_collection(tmp_path / "documents")
     asker = Asker(Index.build([tmp_path / "documents"], tmp_path / "index"), predictor)
@@ -360,6 +385,7 @@ def test_the_page_and_the_schema_need_nothing_from_elsewhere(predictor: Predicto
         "/answer",
         "/answers",
         "/ask",
+        "/document",
         "/explain",
         "/health",
         "/metrics",

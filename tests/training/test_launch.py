@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from fabir.errors import InputError
+from fabir.process_settings import TRAINING
 from fabir.training.launch import best_processes
 from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
@@ -24,6 +25,7 @@ def test_two_processes_learn_what_one_learns(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # with it accelerate is silent
+    environment = dict(os.environ)
     config = run_config(NO_DROPOUT, average=0.9, seed=1)  # no spans nearly tie
     for processes in (1, 2):
         train_tiny(files, tmp_path / str(processes), config, processes=processes)
@@ -33,6 +35,8 @@ def test_two_processes_learn_what_one_learns(
     assert [loss for loss, _ in two] == pytest.approx([loss for loss, _ in one], abs=1e-4)
     assert [f1 for _, f1 in two] == pytest.approx([f1 for _, f1 in one])
     assert "Warning" not in capfd.readouterr().err
+    changed = os.environ.items() - environment.items()
+    assert not {name for name, _ in changed} & {*TRAINING}
 
 
 def evaluations(folder: Path) -> list[tuple[float, float]]:

@@ -1,36 +1,27 @@
 """The exported page in Chromium, with no network but the folder itself. It needs the npm package
 onnxruntime-web in the cache, where `fabir export --web` puts it."""
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 
+from browser import Keys, Page, chromium, needs_axe, needs_chromium
 from fabir import Predictor
 from fabir.data.squad import read_squad
 from fabir.export.web import PACKAGE, write_page
 from fabir.files import cache_folder
 from fabir.runtime.locate import BUNDLED
 
-pytest.importorskip("selenium")
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 RUNTIME = cache_folder("runtime")  # the user's: the tests' own cache comes later
 OWN = Path(__file__).parents[1] / "data_files" / "own-questions.json"
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromium-driver"),
+    needs_chromium,
     pytest.mark.skipif(
         not (RUNTIME / PACKAGE).exists(),
         reason=f"needs {PACKAGE} in {RUNTIME}: run fabir export --web once",
@@ -55,52 +46,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadingHTTPSe
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    nowhere = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", nowhere):
-        options.add_argument(each)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(DRIVER))
-    browser.set_script_timeout(300)
-    yield browser
-    browser.quit()
-
-
-class Page:
-    """The page as it stands in the browser."""
-
-    def __init__(self, browser: webdriver.Chrome) -> None:
-        self.browser = browser
-
-    def __getitem__(self, name: str) -> Any:
-        return self.browser.find_element(By.ID, name)
-
-    def all(self, selector: str) -> list[str]:
-        return [each.text for each in self.browser.find_elements(By.CSS_SELECTOR, selector)]
-
-    def wait(self, happened: Callable[[], Any]) -> None:
-        WebDriverWait(self.browser, 300, 0.05).until(lambda _: happened())
-
-    def fill(self, question: str, passage: str) -> None:
-        for name, text in (("question", question), ("passage", passage)):
-            script = "document.getElementById(arguments[0]).value = arguments[1]"
-            self.browser.execute_script(script, name, text)
-
-    def ask(self) -> None:
-        self["go"].click()
-        self.wait(self["go"].is_enabled)
-
-
-@pytest.fixture(scope="module")
-def loaded(chromium: webdriver.Chrome, server: ThreadingHTTPServer) -> Page:
+def loaded(server: ThreadingHTTPServer) -> Iterator[Page]:
     """The page with its model."""
-    chromium.get(f"http://127.0.0.1:{server.server_port}/")
-    page = Page(chromium)
-    page.wait(lambda: page["go"].is_enabled() or page["wrong"].text)
-    assert page["said"].text == "Ready."
-    return page
+    with chromium() as browser:
+        browser.get(f"http://127.0.0.1:{server.server_port}/")
+        page = Page(browser)
+        page.wait(lambda: page["go"].is_enabled() or page["wrong"].text)
+        assert page["said"].text == "Ready."
+        yield page
 
 
 @pytest.fixture
@@ -110,13 +63,18 @@ def page(loaded: Page) -> Iterator[Page]:
     assert loaded.browser.get_log("browser") == []
 
 
+def ask(page: Page) -> None:
+    page["go"].click()
+    page.wait(page["go"].is_enabled)
+
+
 def test_a_question_is_answered_in_place(page: Page) -> None:
-    page.ask()
-    assert page.all(".answer b")[0] == "1847"
-    text = page["passage"].get_attribute("value")
+    ask(page)
+    assert page.texts(".answer b")[0] == "1847"
+    text = page["passage"].get_attribute("value") or ""
     start = text.index("1847")
-    assert page.all(".answer .place")[0] == f"characters {start} to {start + 4}"
-    assert page.all("mark.best")[0].startswith("1847")
+    assert page.texts(".answer .place")[0] == f"characters {start} to {start + 4}"
+    assert page.texts("mark.best")[0].startswith("1847")
     assert len(page.all("mark")) == len(page.all(".answer")) == 3
     assert page["said"].text.startswith("3 answers in ")
 
@@ -124,11 +82,11 @@ def test_a_question_is_answered_in_place(page: Page) -> None:
 def test_offsets_count_characters_and_markup_is_text(page: Page) -> None:
     passage = "\U0001f30a <b>Café\u0301</b> <script>document.title = 'in'</script>"
     passage += " The abbey was founded in 1082."
-    page.fill("<i>When was the abbey founded?", passage)
-    page.ask()
-    assert page.all(".answer b")[0] == "1082"
+    page.fill(question="<i>When was the abbey founded?", passage=passage)
+    ask(page)
+    assert page.texts(".answer b")[0] == "1082"
     start = passage.index("1082")
-    assert page.all(".answer .place")[0] == f"characters {start} to {start + 4}"
+    assert page.texts(".answer .place")[0] == f"characters {start} to {start + 4}"
     assert page.browser.title == "fabir: ask a text"
     assert page.all("#text b, #text script") == []
 
@@ -137,26 +95,26 @@ def test_what_the_text_does_not_say_is_withheld(page: Page) -> None:
     question, passage = "Who painted the ceiling?", "The abbey was founded in 1082. It rained."
     (reading,) = Predictor.load().read_all([(question, passage)])
     assert reading.no_answer > 0.7
-    page.fill(question, passage)
-    page.ask()
+    page.fill(question=question, passage=passage)
+    ask(page)
     assert page["said"].text == f"Probably not in the text ({100 * reading.no_answer:.0f} %)."
     guess = reading.answers[0].text
     assert page["guess"].text.startswith(f"Best guess: \u201c{guess}\u201d, characters ")
-    assert page.all("mark.guess") == [guess]
+    assert page.texts("mark.guess") == [guess]
     assert page.all(".answer") == []
     assert not page["heading"].is_displayed()
 
 
 @pytest.mark.parametrize(("question", "passage"), [(" ", "A text."), ("Why?", " ")])
 def test_what_is_empty_is_said(page: Page, question: str, passage: str) -> None:
-    page.fill(question, passage)
-    page.ask()
+    page.fill(question=question, passage=passage)
+    ask(page)
     assert "is empty" in page["wrong"].text
     assert not page["results"].is_displayed()
 
 
 def test_by_keyboard_alone(page: Page) -> None:
-    page.fill("When was the abbey founded?", "The abbey was founded in 1082.")
+    page.fill(question="When was the abbey founded?", passage="The abbey was founded in 1082.")
     page["passage"].send_keys(Keys.CONTROL, Keys.ENTER)
     page.wait(lambda: page.all(".answer"))
     page.wait(page["go"].is_enabled)
@@ -165,14 +123,21 @@ def test_by_keyboard_alone(page: Page) -> None:
     assert page.browser.switch_to.active_element.tag_name == "mark"
 
 
-@pytest.mark.parametrize("width", [320, 1200])
-def test_it_fits(page: Page, width: int) -> None:
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    page.fill("When was the abbey founded?", "The abbey was founded in 1082.")
-    page.ask()
-    fits = "return document.documentElement.scrollWidth <= innerWidth"
-    assert page.browser.execute_script(fits)
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1200, "light")])
+def test_it_fits(page: Page, width: int, scheme: str) -> None:
+    page.media(width, scheme)
+    page.fill(question="When was the abbey founded?", passage="The abbey was founded in 1082.")
+    ask(page)
+    assert page.fits()
+
+
+@needs_axe
+def test_it_is_accessible(page: Page) -> None:
+    page.fill(question="When was the abbey founded?", passage="The abbey was founded in 1082.")
+    for question in ("When was the abbey founded?", "Who painted the ceiling?"):
+        page.fill(question=question)
+        ask(page)
+        assert page.accessibility_violations() == []
 
 
 def test_answers_are_those_of_python(page: Page) -> None:
@@ -209,8 +174,10 @@ def test_answers_are_those_of_python(page: Page) -> None:
 def test_it_answers_when_the_server_is_gone(page: Page, server: ThreadingHTTPServer) -> None:
     server.shutdown()
     server.server_close()
-    page.fill("Who wrote the report?", "The report was written by Maren Holt in 1998.")
-    page.ask()
-    assert page.all(".answer b")[0] == "Maren Holt"
+    page.fill(
+        question="Who wrote the report?", passage="The report was written by Maren Holt in 1998."
+    )
+    ask(page)
+    assert page.texts(".answer b")[0] == "Maren Holt"
     loaded = "return performance.getEntriesByType('resource').map((each) => each.name)"
     assert all(each.startswith("http://127.0.0.1:") for each in page.browser.execute_script(loaded))

@@ -13,7 +13,6 @@ from fabir.answer.passages import PassageCache
 from fabir.answer.streaming import Stream
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError, InputWarning
-from fabir.memory_allocator import prepare_to_answer
 from fabir.runtime.base import Model, load_model
 from fabir.runtime.ensemble import load_ensemble
 from fabir.runtime.locate import find_model
@@ -62,7 +61,6 @@ class Predictor:
                 raise InputError(f"{name} must be at least 1 word, not {words}")
         self.threshold = check_threshold(threshold)
         self._passages = PassageCache(window, stride, memory, model.vocabulary.tokeniser)
-        prepare_to_answer()
         self.model = model
         self.window, self.stride = window, stride
         self.max_words, self.max_question = max_words, max_question

@@ -14,6 +14,7 @@ from fabir.bulk.rows import Chunk, QuestionRow, answers_of, read_chunks
 from fabir.data.addresses import is_address
 from fabir.data.tables import Row, json_line
 from fabir.errors import InputError
+from fabir.process_settings import temporary_defaults, tune_process
 
 # By default Ray sends usage statistics, and logs its internals.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -125,6 +126,7 @@ class _RayWorker:
     """Answers Ray's batches of pickled chunks."""
 
     def __init__(self, job: Job) -> None:
+        tune_process()
         self.answer = ChunkAnswerer(job)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -137,8 +139,17 @@ def _absolute(name: str) -> str:
 
 
 def _start_ray() -> Any:
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
+    with temporary_defaults(_QUIET):
+        ray = _connect_ray()
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.execution_options.preserve_order = True
+    context.target_max_block_size = 1  # one chunk per block: a worker gets one block at a time
+    return ray
+
+
+def _connect_ray() -> Any:
     try:
         import ray  # pyright: ignore[reportMissingImports]
         import ray.data  # pyright: ignore[reportMissingImports]
@@ -151,11 +162,6 @@ def _start_ray() -> Any:
         except Exception as error:  # Ray's own errors here have no common class
             reason = " ".join(str(error).split())
             raise InputError(f"Ray does not start, nor answer: {reason}") from error
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.execution_options.preserve_order = True
-    context.target_max_block_size = 1  # one chunk per block: a worker gets one block at a time
     return ray
 
 

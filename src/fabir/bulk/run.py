@@ -17,7 +17,8 @@ from fabir.bulk.inputs import InputFile, find_inputs
 from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK
 from fabir.data.addresses import STDIN, is_address
-from fabir.data.tables import KINDS, check_table, column_types, table_kind, write_table
+from fabir.data.parquet import id_type
+from fabir.data.tables import KINDS, batched, check_table, column_types, table_kind, write_table
 from fabir.errors import InputError
 from fabir.files import writing
 from fabir.progress import live_line, track
@@ -148,7 +149,7 @@ def _write_all(
         if done.bad and not done.rows:
             names = ", ".join(file.name for file in job.files[:3])
             raise InputError(f"{names}: none of its {done.bad} rows can be used")
-        _finish(journal, output, planned)
+        _finish(journal, output, planned, job.columns.id_name)
     except BaseException:
         if not journal.done["rows"]:  # there is nothing to resume
             journal.remove()
@@ -158,7 +159,7 @@ def _write_all(
     return done
 
 
-def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
+def _finish(journal: Journal, output: Path, columns: dict[str, Any], id_name: str) -> None:
     """Convert the answers to the output file, and remove the journal.
 
     Args:
@@ -170,10 +171,22 @@ def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
         if not columns or None in columns.values():
             with _rows(journal, "finding columns") as rows:
                 columns = column_types(rows, columns)
+        elif output.suffix == ".parquet":
+            columns = columns | {id_name: _id_type(columns[id_name], journal, id_name)}
         own = {name: kind for name, kind in columns.items() if name not in ANSWERS}
         with _rows(journal, "writing") as rows:
             write_table(output, rows, own | ANSWERS)
     journal.remove()
+
+
+def _id_type(kind: Any, journal: Journal, name: str) -> Any:
+    """The type of the column of ids. A row without an id has its number, which the type of the
+    input may not hold."""
+    last = journal.done["rows"] + journal.done["bad"]
+    if kind is int or id_type(kind, [[last]]) is kind:
+        return kind
+    with _rows(journal, "checking ids") as rows:
+        return id_type(kind, ([row[name] for row in batch] for batch in batched(rows, CHUNK)))
 
 
 @contextmanager

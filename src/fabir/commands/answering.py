@@ -149,8 +149,8 @@ def _predict_rows(options: argparse.Namespace) -> None:
         id_column=options.id_column,
         keep="all" if "all" in options.keep else options.keep,
     )
-    skipped = f", {done.bad} bad rows skipped" if done.bad else ""
-    print(f"{done.rows} rows answered{skipped}", file=sys.stderr)
+    skipped = f", {done.bad} bad row{'s' * (done.bad != 1)} skipped" if done.bad else ""
+    print(f"{done.rows} row{'s' * (done.rows != 1)} answered{skipped}", file=sys.stderr)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -217,11 +217,11 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
     from fabir.evaluation.analysis import check_answered
     from fabir.evaluation.model import analyse_models
-    from fabir.evaluation.report import PAGE, report_again, write_report
+    from fabir.evaluation.report import check_report, report_again, write_report
     from fabir.files import writing
-    from fabir.plots import check_plot, short_names
+    from fabir.plots import short_names
 
-    check_plot((options.output / PAGE).with_suffix(".png"))
+    check_report(options.output)
     if bool(options.data) == options.report_only or (options.report_only and options.reader):
         raise InputError("name a SQuAD file to answer, or give --report-only without one")
     readers = options.reader or [None]

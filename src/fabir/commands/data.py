@@ -27,7 +27,12 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         "file of TriviaQA, NewsQA or HotpotQA",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--on-bad-row", choices=["error", "skip"], default="error")
+    parser.add_argument(
+        "--on-bad-row",
+        choices=["error", "skip"],
+        default="error",
+        help="what to do about a row that cannot be used: end, or leave it out and name it (error)",
+    )
     table = parser.add_argument_group("tables")
     table.add_argument(
         "--separator", default="|", metavar="TEXT", help="separates the answers of a question (|)"

@@ -5,30 +5,44 @@ The same numbers give the same files, also if they are read from the JSON file.
 
 import base64
 import csv
-import html
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fabir.data.squad import read_json
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.files import replacing, write_json
-from fabir.plots import add_legend, new_figure, save, style
+from fabir.plots import add_legend, check_plot, new_figure, save, style
 
 ANALYSIS, PAGE = "analysis.json", "report.html"
 _SCORES = {"f1": "F1", "exact": "EM"}
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
-  color: #1a1a1a; background: #fff }
-table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem }
-th, td { border-bottom: 1px solid #ccc; padding: .3rem .7rem; text-align: left;
-  vertical-align: top }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-img { max-width: 100% }
-div { overflow-x: auto }
-"""
+
+
+class _Table(NamedTuple):
+    """Cells as texts; the first of each row names it. `numbers` are aligned to the right."""
+
+    caption: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: bool = True
+
+
+class _Section(NamedTuple):
+    heading: str
+    table: _Table
+    image: str = ""  # a PNG file in base64
+
+
+def check_report(output: Path) -> None:
+    """Check before long work that a report can be written into a folder.
+
+    Raises:
+        InputError: matplotlib or Jinja is missing, or the page cannot be written.
+    """
+    check_plot((output / PAGE).with_suffix(".png"))
+    _template()
 
 
 def write_report(analysis: dict[str, Any], output: Path) -> Path:
@@ -40,7 +54,7 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
         the page's path
 
     Raises:
-        InputError: matplotlib is missing, or a file cannot be written.
+        InputError: matplotlib or Jinja is missing, or a file cannot be written.
     """
     figures = {name: _breakdown(analysis, name) for name in _groupings(analysis)}
     figures["calibration"] = _calibration(analysis)
@@ -203,21 +217,36 @@ def _write_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _page(analysis: dict[str, Any], folder: Path) -> str:
-    models, data = analysis["readers"], analysis.get("data", "")
-    parts = [
-        f"<h1>{' and '.join(map(html.escape, models))}</h1>",
-        f"<p>{next(iter(models.values()))['all']['count']:,} questions"
-        f"{' of ' * bool(data)}{html.escape(data)}. Brackets and bars are "
-        "95 % intervals of a bootstrap over questions.</p>",
-        _table(
-            ["reader", *_SCORES.values()],
-            [[model, *_intervals(measured["all"])] for model, measured in models.items()],
-        ),
-    ]
+    models = analysis["readers"]
+    return _template().render(
+        models=list(models),
+        data=analysis.get("data"),
+        count=next(iter(models.values()))["all"]["count"],
+        sections=list(_sections(analysis, folder)),
+    )
+
+
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise InputError("the report needs Jinja: pip install 'fabir[plots]'") from error
+    made = Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    return made.from_string(Path(__file__).with_name(PAGE).read_text(encoding="utf-8"))
+
+
+def _sections(analysis: dict[str, Any], folder: Path) -> Iterator[_Section]:
+    models = analysis["readers"]
+    rows = [[model, *_intervals(measured["all"])] for model, measured in models.items()]
+    yield _Section("All questions", _Table("Scores", ["reader", *_SCORES.values()], rows))
     for name, labels in _groupings(analysis).items():
-        parts += [f"<h2>By {name}</h2>", _image(folder, name)]
-        headings = [name, "questions"]
-        headings += [f"{model} {score}" for model in models for score in _SCORES.values()]
+        scores = [f"{model} {score}" for model in models for score in _SCORES.values()]
         rows = [
             [label, _count(analysis, name, label)]
             + [
@@ -227,21 +256,18 @@ def _page(analysis: dict[str, Any], folder: Path) -> str:
             ]
             for label in labels
         ]
-        parts.append(_table(headings, rows))
-    parts += ["<h2>Calibration</h2>", _image(folder, "calibration")]
+        table = _Table(f"Scores by {name}", [name, "questions", *scores], rows)
+        yield _Section(f"By {name}", table, _image(folder, name))
+    errors = [[name, f"{each['calibration']['error']:.4f}"] for name, each in models.items()]
+    table = _Table("Expected calibration error", ["reader", "error"], errors)
+    yield _Section("Calibration", table, _image(folder, "calibration"))
     if confusions := _confusions(analysis):
         headings, *counted = confusions
         rows = [[name, *(f"{count:,}" for count in counts)] for name, *counts in counted]
-        parts += ["<h2>Questions that have an answer, and that have not</h2>"]
-        parts += [_table(headings, rows)]
+        table = _Table("Questions that have an answer, and were given one", headings, rows)
+        yield _Section("Answered or not", table)
     if analysis["worst"]:
-        parts += ["<h2>Worst questions</h2>", _worst(analysis)]
-    body = "\n".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Analysis</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+        yield _Section("Worst questions", _worst(analysis))
 
 
 def _intervals(group: dict[str, Any] | None) -> list[str]:
@@ -252,7 +278,7 @@ def _intervals(group: dict[str, Any] | None) -> list[str]:
     return [f"{mean:.1f} [{lower:.1f}, {upper:.1f}]" for mean, lower, upper in scores]
 
 
-def _worst(analysis: dict[str, Any]) -> str:
+def _worst(analysis: dict[str, Any]) -> _Table:
     models = list(analysis["readers"])
     rows = []
     for number in analysis["worst"]:
@@ -262,23 +288,10 @@ def _worst(analysis: dict[str, Any]) -> str:
             for given in (row["readers"][model] for model in models)
         ]
         references = " / ".join(row["references"]) or "(no answer)"
-        rows.append([row["title"], row["question"], references, *answers])
-    return _table(["title", "question", "references", *models], rows, numbers=False)
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    """An HTML table; with `numbers` all columns but the first are aligned as numbers."""
-    kinds = ["", *[" class=number" if numbers else ""] * (len(headings) - 1)]
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        pairs = zip(kinds, map(html.escape, cells), strict=True)
-        return f"<tr>{''.join(f'<{tag}{kind}>{text}</{tag}>' for kind, text in pairs)}</tr>"
-
-    body = "\n".join([line(headings, "th"), *(line(row, "td") for row in rows)])
-    return f"<div><table>\n{body}\n</table></div>"
+        rows.append([row["question"], row["title"], references, *answers])
+    headings = ["question", "title", "references", *models]
+    return _Table("Questions with the lowest F1, with confidences", headings, rows, numbers=False)
 
 
 def _image(folder: Path, name: str) -> str:
-    data = (folder / f"{name.replace(' ', '-')}.png").read_bytes()
-    source = base64.b64encode(data).decode()
-    return f'<img alt="{name}: a plot of the table below" src="data:image/png;base64,{source}">'
+    return base64.b64encode((folder / f"{name.replace(' ', '-')}.png").read_bytes()).decode()

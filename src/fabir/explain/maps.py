@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+SENTINEL = "(sentinel)"
+
 
 @dataclass(frozen=True)
 class Map:
@@ -23,19 +25,25 @@ class Map:
     Args:
         module: the name of the module in the network
         head: its number, from 1; 0 for a single head
-        rows, columns: the words of each dimension
-        weights: [rows, columns] float32
+        texts: the text that reads, and the text that is read; each "question" or "passage"
+        rows: words of the text that reads
+        columns: words of the text that is read
+        weights: [rows, columns] float32; a row sums to 1
     """
 
     module: str
     head: int
+    texts: tuple[str, str]
     rows: list[str]
     columns: list[str]
     weights: np.ndarray
 
 
 class Side(NamedTuple):
-    """A text of the batch: its words, one for each position, and the position of a sentinel."""
+    """A text of the batch: its words, one for each position, and the position of a sentinel.
+
+    Padding is an empty word.
+    """
 
     name: str
     words: list[str]
@@ -102,12 +110,19 @@ def attention_maps(found: list[tuple[str, Tensor]], sides: tuple[Side, Side]) ->
         for whole in _wholes(pieces, sides, backwards="backwards" in module.split(".")):
             of_size.setdefault(whole.shape, []).append(whole)
         for (rows, columns), heads in of_size.items():
-            words = _side(rows, sides), _side(columns, sides)
-            if not all(words):
+            reader, read = _side(rows, sides), _side(columns, sides)
+            if not (reader and read):
                 continue
             for head, weights in enumerate(heads, 1):
-                maps.append(Map(module, head * (len(heads) > 1), *words, weights))
+                maps.append(_map(module, head * (len(heads) > 1), reader, read, weights))
     return maps
+
+
+def _map(module: str, head: int, reader: Side, read: Side, weights: np.ndarray) -> Map:
+    """A map without the padding."""
+    real = [[i for i, word in enumerate(side.words) if word] for side in (reader, read)]
+    rows, columns = ([word for word in side.words if word] for side in (reader, read))
+    return Map(module, head, (reader.name, read.name), rows, columns, weights[np.ix_(*real)])
 
 
 def _wholes(
@@ -142,13 +157,13 @@ def _heads(weights: np.ndarray, sides: tuple[Side, Side]) -> Iterator[np.ndarray
         yield from weights.reshape(-1, keys, columns) if apart else weights[None]
 
 
-def _side(length: int, sides: tuple[Side, Side]) -> list[str]:
-    """The words of the text with this length; or of a text shorter by one, with its sentinel."""
+def _side(length: int, sides: tuple[Side, Side]) -> Side | None:
+    """The text with this length; or a text shorter by one, with its sentinel."""
     for side in sides:
         if length == len(side.words):
-            return side.words
+            return side
     for side in sides:
         if length == len(side.words) + 1:
-            one = ["(sentinel)"]
-            return side.words + one if side.sentinel == "after" else one + side.words
-    return []
+            before = side.sentinel == "before"
+            return side._replace(words=[SENTINEL] * before + side.words + [SENTINEL] * (not before))
+    return None

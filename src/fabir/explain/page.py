@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import count
@@ -17,7 +18,7 @@ from fabir.answer.predictor import Answer, Predictor
 from fabir.answer.windows import windows
 from fabir.data.batches import Steps, collate, round_up
 from fabir.errors import InputError
-from fabir.explain.maps import Map, Side, attention_maps, recorded
+from fabir.explain.maps import SENTINEL, Map, Side, attention_maps, recorded
 from fabir.files import replacing
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.units import visible_tokens
@@ -103,13 +104,19 @@ def explain(
 
 def write_page(explanation: Explanation, path: Path) -> None:
     """Write a page of one file. An InputError says why it cannot be written."""
+    maps = sorted(explanation.maps, key=lambda each: each.texts[0] == each.texts[1])
+    answer = int(explanation.start.argmax())
     data = {
         "question": explanation.question,
         "words": explanation.words,
         "start": explanation.start.round(4).tolist(),
         "end": explanation.end.round(4).tolist(),
         "answers": [asdict(answer) for answer in explanation.answers],
-        "maps": [_packed(each) for each in explanation.maps],
+        "maps": [
+            {"title": title, **_packed(each, answer)}
+            for title, each in zip(titles(maps), maps, strict=True)
+        ],
+        "first": most_telling(maps, answer),
     }
     template = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
     text = Template(template).substitute(
@@ -120,15 +127,65 @@ def write_page(explanation: Explanation, path: Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _packed(each: Map) -> dict[str, object]:
+def titles(maps: Sequence[Map]) -> list[str]:
+    """What each map shows, such as "question reads passage, layer 2 of 4, head 1"."""
+    modules: dict[tuple[str, str], list[str]] = {}
+    for each in maps:
+        if each.module not in (same := modules.setdefault(each.texts, [])):
+            same.append(each.module)
+    return [_title(each, modules[each.texts]) for each in maps]
+
+
+def _title(each: Map, modules: list[str]) -> str:
+    reader, read = each.texts
+    title = f"{reader} reads {'itself' if read == reader else read}"
+    if len(modules) > 1:
+        title += f", layer {modules.index(each.module) + 1} of {len(modules)}"
+    return title + (f", head {each.head}" if each.head else "")
+
+
+def most_telling(maps: Sequence[Map], answer: int) -> int:
+    """Number of the map between the texts in which a question word and the answer's first word have
+    the largest weight; 0 if there is none between them.
+
+    Args:
+        answer: number of the answer's first word in the passage
+    """
+
+    def weight(number: int) -> float:
+        each = maps[number]
+        if each.texts[0] == each.texts[1]:
+            return 0.0
+        return float(_passage_first(each)[2][_row(each, answer)].max())
+
+    return max(range(len(maps)), key=weight, default=0)
+
+
+def _passage_first(each: Map) -> tuple[list[str], list[str], np.ndarray]:
+    """Rows, columns and weights, with the longer text in the rows if there are two."""
+    if each.texts == ("question", "passage"):
+        return each.columns, each.rows, each.weights.T
+    return each.rows, each.columns, each.weights
+
+
+def _row(each: Map, answer: int) -> int:
+    """The row of `_passage_first` that the answer's first word has; the first one without it."""
+    rows = _passage_first(each)[0]
+    return answer + (rows[0] == SENTINEL) if "passage" in each.texts else 0
+
+
+def _packed(each: Map, answer: int) -> dict[str, object]:
     """Weights as bytes, scaled so that the largest is 255."""
-    largest = float(each.weights.max()) or 1.0
-    scaled = np.rint(each.weights / largest * 255).astype(np.uint8)
+    rows, columns, weights = _passage_first(each)
+    largest = float(weights.max()) or 1.0
+    scaled = np.rint(weights / largest * 255).astype(np.uint8)
     return {
         "module": each.module or "network",
-        "head": each.head,
-        "rows": each.rows,
-        "columns": each.columns,
+        "texts": each.texts,
+        "turned": weights is not each.weights,
+        "rows": rows,
+        "columns": columns,
+        "row": _row(each, answer),
         "largest": round(largest, 4),
         "weights": base64.b64encode(scaled.tobytes()).decode(),
     }

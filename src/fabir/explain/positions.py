@@ -1,4 +1,4 @@
-"""Attention by FABIR's position encoding alone (thesis Figures 11 and 12)."""
+"""What FABIR's position encoding alone gives to attention (thesis Figures 11 and 12)."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def plot_positions(path: Path) -> None:
                 **style(number) | {"marker": None},
                 label=f"{dim} features, {lowest:g} to {highest:g} rad/word",
             )
-        axes.set(title=title, ylabel="attention of word 1")
+        axes.set(title=title, ylabel="similarity to word 1")
         axes.grid(color="0.9")
         axes.legend()
     panels[-1].set_xlabel("word")

@@ -27,6 +27,8 @@ predictor = Predictor.from_pretrained("{name}")
 def fetch(name: str, revision: str | None = None) -> Path:
     """The folder of a model's files, downloaded unless they are in the hub's cache.
 
+    A private model needs the variable `HF_TOKEN`, or the token that `hf auth login` stored.
+
     Raises:
         InputError: huggingface_hub is missing, or the download fails.
     """

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.errors import InputError
+from fabir.process_settings import NO_TELEMETRY, temporary_defaults
 from fabir.runtime.locate import BUNDLED_MODELS
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import lacks_vnni, processors
@@ -31,6 +31,9 @@ from fabir.runtime.store import (
     read_words,
 )
 from fabir.text.vocabulary import Vocabulary
+
+with temporary_defaults(NO_TELEMETRY):
+    import onnxruntime
 
 DISABLED_OPTIMIZERS = ["SkipLayerNormFusion"]  # its kernel is five times slower
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from fabir.search.storage import Generation, Settings, open_generation, pointer_
 from fabir.search.terms import ENGLISH, can_stem
 
 SIZE = 1000  # characters of a passage
+AROUND = 100_000  # characters of an excerpt before and after its place
 
 
 def _ignore(line: str) -> None:
@@ -54,6 +55,18 @@ class Passage:
     pages: tuple[int, ...] = ()
     headings: tuple[tuple[int, str], ...] = ()
     copies: tuple[str, ...] = ()
+
+
+class Excerpt(NamedTuple):
+    """Successive passages of a document, with what stands between them.
+
+    start: character of the document at which `text` begins
+    whole: whether these are all passages of the document
+    """
+
+    text: str
+    start: int
+    whole: bool
 
 
 class Index:
@@ -171,6 +184,25 @@ class Index:
         generation, ranker = self._opened
         return [_passage(generation, *each) for each in ranker.rank(question, k)]
 
+    def excerpt(self, document: str, place: int = 0, around: int = AROUND) -> Excerpt | None:
+        """The text of a document around a character of it; None if there is no such document.
+
+        Args:
+            document: its name, as in `Passage`
+            place: a character of the document; beyond its end, the end
+            around: characters wanted before and after; passages stay whole
+        """
+        generation = self._opened[0]
+        number = next(_numbered(generation, document), None)
+        if number is None:
+            return None
+        rows = generation.passages[generation.rows("passages", number, number + 1)]
+        place = min(place, int(rows["end"][-1]) - 1)
+        first = int((rows["end"] <= place - around).sum())
+        last = int((rows["start"] <= place + around).sum())
+        text = generation.text(rows["first"][first], rows["last"][last - 1])
+        return Excerpt(text, int(rows["start"][first]), last - first == len(rows))
+
     def unknown_names(self, question: str) -> list[str]:
         """The names in a question that no passage has, such as "Napoleon"."""
         return self._opened[1].unknown_names(question)
@@ -208,6 +240,20 @@ def _name(of: Generation, document: Any) -> str:
     name = printable(of.manifest["names"][document["file"]])
     part = of.text(document["part"], document["title"])
     return f"{name}#{printable(part)}" if part else name
+
+
+def _numbered(of: Generation, name: str) -> Iterator[int]:
+    """The numbers of the documents of this name that have passages."""
+    for file, path in enumerate(of.manifest["names"]):
+        if not name.startswith(short := printable(path)):
+            continue
+        first, last = of.file_documents[[file, file + 1]]
+        documents = of.documents[first:last]
+        part = len(name[len(short) + 1 :].encode())  # few of many records have a name this long
+        for number in first + np.flatnonzero(documents["title"] - documents["part"] == part):
+            passages = of.rows("passages", number, number + 1)
+            if passages.start < passages.stop and _name(of, of.documents[number]) == name:
+                yield int(number)
 
 
 def _headings(of: Generation, document: int, start: int, text: str) -> Iterator[tuple[int, str]]:

@@ -78,7 +78,7 @@ def create_app(
 
 
 def _add_endpoints(app: FastAPI, service: Service, protected: bool) -> None:
-    absent: _Responses = {404: {"model": Problem, "description": "There is no index"}}
+    absent: _Responses = {404: {"model": Problem, "description": "There is no index or document"}}
     page: _Responses = {501: {"model": Problem, "description": "There is no torch"}}
     hidden: Any = {"answers": {"__all__": {"path"}}, "best_guess": {"path"}}
     # The middleware checks the token, before a body is read. This only adds it to the schema.
@@ -87,6 +87,7 @@ def _add_endpoints(app: FastAPI, service: Service, protected: bool) -> None:
     post("/answer", responses=PROBLEMS)(service.answer)
     post("/answers", responses=PROBLEMS)(service.answer_many)
     post("/ask", responses=PROBLEMS | absent, response_model_exclude=hidden)(service.ask)
+    post("/document", responses=PROBLEMS | absent)(service.document)
     post("/explain", responses=PROBLEMS | page, response_class=HTMLResponse)(service.explain)
     app.get("/health")(service.health)
     app.get("/metrics", dependencies=secured, response_class=Response)(service.measure)

@@ -20,6 +20,7 @@ from fabir.serve.wording import sentence
 from fabir.text.units import visible_tokens
 
 MAX_QUESTION, MAX_PASSAGE = 1_000, 100_000  # characters
+MAX_NAME = 10_000  # of a document, in characters
 MAX_ANSWERS = 20
 MAX_QUESTIONS = 256  # of a request to /answers
 
@@ -87,6 +88,15 @@ class ToAsk(_Asked):
     threshold: Threshold = None
 
 
+class ToShow(_Asked):
+    """A document of the index, and a place in it."""
+
+    document: Annotated[str, Field(max_length=MAX_NAME, description="as `/ask` names it")]
+    start: Annotated[
+        int, Field(strict=True, ge=0, le=1 << 53, description="a character of the document")
+    ] = 0
+
+
 class Answers(BaseModel):
     """Spans of the passage, best first; none if no answer is given.
 
@@ -134,6 +144,15 @@ class Findings(BaseModel):
     answers: list[Found]
     no_answer: Annotated[float, Field(description="one minus the best span's score")]
     best_guess: Annotated[Found | None, Field(description="the best span if none is given")]
+
+
+class Shown(BaseModel):
+    """The text of a document that was indexed: all of it, or the part around the place."""
+
+    document: str
+    text: str
+    start: Annotated[int, Field(description="the document's character at which the text begins")]
+    whole: Annotated[bool, Field(description="whether this is the whole text")]
 
 
 class Health(BaseModel):

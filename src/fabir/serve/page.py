@@ -1,15 +1,24 @@
 """The web page for questions, and the content security policy of this page and the attention view.
 
-The policy allows their own inline code, and requests to the service itself.
+The page is one file, put together from page.html, page.css and page.js. The policy allows their own
+inline code, and requests to the service itself.
 """
 
 import base64
 import hashlib
 import re
 from importlib.resources import files
+from string import Template
 
-PAGE = files("fabir.serve").joinpath("page.html").read_text(encoding="utf-8")
-_EXPLAIN = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
+
+def _read(package: str, kind: str) -> str:
+    return files(package).joinpath(f"page.{kind}").read_text(encoding="utf-8")
+
+
+PAGE = Template(_read("fabir.serve", "html")).substitute(
+    style=_read("fabir.serve", "css"), script=_read("fabir.serve", "js")
+)
+_EXPLAIN = _read("fabir.explain", "html")
 
 
 def _policy(*pages: str) -> str:

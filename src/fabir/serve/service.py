@@ -1,9 +1,9 @@
 """The endpoints' handlers, and what they answer with: a model, an index and the attention view."""
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse, Response
@@ -22,9 +22,11 @@ from fabir.serve.messages import (
     Findings,
     Health,
     Problem,
+    Shown,
     ToAnswer,
     ToAnswerMany,
     ToAsk,
+    ToShow,
 )
 from fabir.serve.metrics import Metrics
 from fabir.serve.page import PAGE, POLICY
@@ -32,7 +34,8 @@ from fabir.serve.tokens import encode_tokens
 
 if TYPE_CHECKING:
     from fabir.search.asker import Asker
-    from fabir.search.index import Passage
+
+T = TypeVar("T")
 
 
 class Parts(NamedTuple):
@@ -60,9 +63,16 @@ class _Backend:
         self.batcher = batcher
         self._searching = ThreadPoolExecutor(1, "fabir-search")
 
-    async def search(self, asker: "Asker", question: str) -> "list[Passage]":
+    @property
+    def index_asker(self) -> "Asker":
+        if self.asker is None:
+            raise HTTPException(404, "there is no index: start the service with --index")
+        return self.asker
+
+    async def in_index(self, work: Callable[..., T], *given: Any) -> T:
+        """Run `work` in the thread that reads the index."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, asker.search, question)
+        return await loop.run_in_executor(self._searching, work, *given)
 
     def close(self) -> None:
         self.batcher.close()
@@ -128,10 +138,8 @@ class Service:
 
     async def ask(self, asked: ToAsk) -> Findings:
         """Answers a question from the documents of the index."""
-        backend, asker = self._backend, self._backend.asker
-        if asker is None:
-            raise HTTPException(404, "there is no index: start the service with --index")
-        passages = await backend.search(asker, asked.question)
+        backend, asker = self._backend, self._backend.index_asker
+        passages = await backend.in_index(asker.search, asked.question)
         pairs = asker.pairs(asked.question, passages)
         readings = await backend.batcher.read(pairs, asked.top_k)
         result = asker.choose(asked.question, passages, readings, asked.top_k, asked.threshold)
@@ -139,6 +147,14 @@ class Service:
         return Findings(
             answers=result.answers, no_answer=result.no_answer, best_guess=result.best_guess
         )
+
+    async def document(self, asked: ToShow) -> Shown:
+        """The indexed text of a document, around a place in it. No file is read."""
+        backend, index = self._backend, self._backend.index_asker.index
+        found = await backend.in_index(index.excerpt, asked.document, asked.start)
+        if found is None:
+            raise HTTPException(404, "the index has no document of this name")
+        return Shown(document=asked.document, **found._asdict())
 
     async def explain(self, asked: ToAnswer) -> HTMLResponse:
         """An HTML page that shows the reader's attention."""

@@ -25,6 +25,7 @@ from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked, writing
 from fabir.layers.embedding import VocabularySizes
+from fabir.process_settings import tune_for_training
 from fabir.readers import build_network
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies.results import LOCK, Run, Table
@@ -117,6 +118,7 @@ def _on_gpus(most: int, *job: Any) -> None:
 
 def _work(*job: Any) -> None:
     end_with_parent()
+    tune_for_training()
     try:
         reproduce(*job)
     except InputError as error:

@@ -4,6 +4,7 @@ from a file; nothing is run here."""
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from fabir.errors import InputError
 from fabir.readers import READERS, registered
 from fabir.studies.report import MEASURES
 from fabir.training.config_files import SHIPPED, load_config, read_yaml
+from fabir.training.keys import suggestion
 from fabir.training.settings import RunConfig
 
 
@@ -41,7 +43,9 @@ class Budget:
     def __post_init__(self) -> None:
         known = {name for reader in READERS for name in _network_fields(reader)}
         for name in self.network.keys() - known:
-            raise ValueError(f"budgets: network: no reader has {name!r}")
+            meant = suggestion(name, known)
+            hint = f": did you mean {meant}?" if meant else ""
+            raise ValueError(f"budgets: network: no reader has {name!r}{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +137,7 @@ class Study:
         config = self.folder / row.config if ".yaml" in row.config else row.config
         budget = self.budget(name)
         try:
-            known = _network_fields(load_config(config).reader)
+            known = _network_fields(_reader(config))
             shared = {key: value for key, value in budget.network.items() if key in known}
             changed = {
                 "network": shared | row.network.get(name, {}),
@@ -149,6 +153,11 @@ class Study:
             return load_config(config, overrides)
         except InputError as error:
             raise InputError(f"row {row.name}, budget {name}: {error}") from error
+
+
+@cache
+def _reader(config: str | Path) -> str:
+    return load_config(config).reader
 
 
 def _network_fields(reader: str) -> set[str]:
@@ -190,10 +199,28 @@ def read_study(name: str) -> Study:
     parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
     parser.add_class_arguments(Study, skip={"folder"})
     try:
+        _check_keys(content)
         study = parser.instantiate(parser.parse_object(content))
         return Study(**study.as_dict(), folder=path.parent)
     except (ArgumentError, ValueError, TypeError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from error
+
+
+def _check_keys(content: dict[str, Any]) -> None:
+    """Refuse keys that there are not, with a ValueError that has the key that was probably meant.
+    What is no mapping is left to the parser."""
+    rows, budgets = content.get("rows"), content.get("budgets")
+    parts: list[tuple[str, type[Any], Any]] = [("", Study, content)]
+    parts += [("rows: ", Row, row) for row in (rows if isinstance(rows, list) else ())]
+    named = budgets.items() if isinstance(budgets, dict) else ()
+    parts += [(f"budgets: {name}: ", Budget, budget) for name, budget in named]
+    for where, kind, part in parts:
+        known = {each.name for each in fields(kind)} - {"folder"}
+        for key in part if isinstance(part, dict) else ():
+            if key not in known:
+                meant = suggestion(str(key), known)
+                hint = f"did you mean {meant}?" if meant else f"keys are {', '.join(sorted(known))}"
+                raise ValueError(f"{where}there is no key {key}: {hint}")
 
 
 def sample(data: Dataset, questions: int) -> Dataset:

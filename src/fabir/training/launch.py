@@ -16,7 +16,7 @@ from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
-from fabir.memory_allocator import TRAINING
+from fabir.process_settings import TRAINING, temporary_defaults
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
@@ -92,8 +92,6 @@ def launch(job: Job, processes: int) -> None:
         "LOCAL_WORLD_SIZE": str(processes),
         "ACCELERATE_USE_CPU": "true",
     }
-    for name, value in TRAINING.items():  # read when a process begins, so set before
-        os.environ.setdefault(name, value)
     # The job goes through a file. Tensors as arguments would share memory between processes, and
     # bytes as arguments would stay in memory.
     with NamedTemporaryFile() as packed, NamedTemporaryFile() as complaint:
@@ -102,7 +100,8 @@ def launch(job: Job, processes: int) -> None:
         del job
         arguments = (packed.name, complaint.name, surroundings, threads)
         try:
-            start_processes(_work, arguments, processes, start_method="spawn")
+            with temporary_defaults(TRAINING):  # read when a process starts
+                start_processes(_work, arguments, processes, start_method="spawn")
         except ProcessExitedException as error:
             if said := complaint.read():
                 raise InputError(said.decode()) from error
