@@ -58,9 +58,9 @@ def small_vocabulary(*, no_answer: bool = False) -> Vocabulary:
 
 
 def small_config(config: Any) -> Any:
-    """`config`, a reader's, with small sizes and all the rest as it is."""
-    known = {field.name for field in fields(config)}
-    return replace(config, **{name: size for name, size in SMALL.items() if name in known})
+    """`config`, a reader's, with no size above the small ones, and all the rest as it is."""
+    known = {field.name for field in fields(config)} & SMALL.keys()
+    return replace(config, **{name: min(SMALL[name], getattr(config, name)) for name in known})
 
 
 def small_reader(name: str = "fabir", config: Any = None, *, no_answer: bool = False) -> TorchModel:

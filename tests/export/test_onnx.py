@@ -112,7 +112,7 @@ def test_answers_are_those_of_the_model_it_came_from(
                 modelling_layers=0,
             ),
         ),
-        ("qanet", QanetConfig(convolutions=1, model_convolutions=1)),
+        ("qanet", QanetConfig(convolutions=1, model_convolutions=1, model_blocks=1)),
         ("qanet", QanetConfig(encoder="recurrent", recurrent_layers=2, scale_embedding=False)),
         (
             "fabir",

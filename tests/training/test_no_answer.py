@@ -48,7 +48,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Files]:
     write_squad(data, files.train)
     write_squad(data, files.dev)
     size = {"model_dim": 32, "feed_forward": 32}
-    config = run_config(NO_DROPOUT | size, epochs=60, schedule="linear", learning_rate=0.004)
+    config = run_config(
+        NO_DROPOUT | size, epochs=60, batch_size=25, evaluations=0, schedule="linear",
+        learning_rate=0.01,
+    )  # fmt: skip
     train_tiny(files, folder / "run", config)
     return folder / "run", files
 
@@ -183,8 +186,8 @@ def with_head(
             ),
             VocabularyConfig(word_count=1, character_count=2),
             TrainingConfig(
-                epochs=40, batch_size=6, length_groups=1, learning_rate=4e-3, schedule="linear",
-                warmup_steps=4, precision="fp32", dropout_after=40,
+                epochs=40, batch_size=25, length_groups=1, learning_rate=0.01, schedule="linear",
+                warmup_steps=4, precision="fp32", dropout_after=40, evaluations=0,
             ),
         )
         for hidden in (0, 8)

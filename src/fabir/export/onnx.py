@@ -126,7 +126,8 @@ def export(
 def _write_graphs(model: TorchModel, folder: Path) -> None:
     """Write each of the network's three steps as a graph."""
     network: Any = copy.deepcopy(model.network).float().eval().requires_grad_(False)
-    batch = _probe(model.vocabulary, 3, 2, 47, 23).tensors()
+    # Short texts: recurrent layers are traced word by word.
+    batch = _probe(model.vocabulary, 3, 2, 15, 12).tensors()
     rows = network.embedding.words(batch.words)
     vectors = network.embed(batch.words, batch.characters)
     encoded = network.encode(vectors[batch.passage], batch.passage_mask)

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from fabir.errors import InputError
 from fabir.readers import READERS
 from fabir.training.keys import all_keys, suggestion
+
+if TYPE_CHECKING:
+    from jsonargparse import ArgumentParser
 
 Sections = Mapping[str, type[Any]]  # dataclasses by the names of their sections
 
@@ -24,15 +27,15 @@ def build_sections(
     Raises:
         ValueError: a key that there is not, or a value that it cannot have.
     """
-    from jsonargparse import ArgumentError, ArgumentParser
+    from jsonargparse import ArgumentError
 
     _check_keys(content, changes, sections)
-    parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
-    for section, config in sections.items():
-        parser.add_class_arguments(config, section)
+    parser = _parser(tuple(sections.items()))
     try:
-        arguments = [f"--{key}={text}" for key, text in changes]
-        parsed = parser.parse_args(arguments, namespace=parser.parse_object(content))
+        parsed = parser.parse_object(content)
+        if changes:
+            arguments = [f"--{key}={text}" for key, text in changes]
+            parsed = parser.parse_args(arguments, namespace=parsed)
     except ArgumentError as error:
         for key, value, parse in _single(parser, content, changes):
             try:
@@ -42,6 +45,16 @@ def build_sections(
                 raise ValueError(f"{key} must be {kinds[key]}, not {value!r}") from error
         raise ValueError(error) from error
     return {section: config(**parsed[section].as_dict()) for section, config in sections.items()}
+
+
+@cache
+def _parser(sections: tuple[tuple[str, type[Any]], ...]) -> "ArgumentParser":
+    from jsonargparse import ArgumentParser
+
+    parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
+    for section, config in sections:
+        parser.add_class_arguments(config, section)
+    return parser
 
 
 def check_options(arguments: Iterable[str]) -> None:
