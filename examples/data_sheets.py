@@ -1,5 +1,5 @@
 """Writes train.csv and dev.csv: questions about invented data sheets of pumps, for trying out
-`fabir convert` and `fabir train --from bundled`. The dev file's sheets are not in the train file.
+`fabir convert` and `fabir train --from fast`. The dev file's sheets are not in the train file.
 """
 
 import csv

@@ -97,6 +97,23 @@ def test_answer_says_what_is_withheld(
     assert "--threshold" in refused(capsys, *options, "much")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve", "--token", "abc"], "--token abc; did you mean --token-file?"),
+        (["serve", "--tokenfile=abc"], "--tokenfile=abc; did you mean --token-file?"),
+        (["readers", "--zzz"], "--zzz"),
+        (["readers", "more", "words"], "more words"),
+    ],
+)
+def test_what_a_command_does_not_take_is_said_with_its_name(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    command = f"fabir {arguments[0]}"
+    line = f"{command}: unrecognised arguments: {said} (see {command} --help)\n"
+    assert refused(capsys, *arguments) == line
+
+
 def test_answer_text_is_a_line_an_answer(
     capsys: pytest.CaptureFixture[str], reader: Path, passage: Path
 ) -> None:
@@ -698,4 +715,5 @@ def test_a_run_is_not_resumed_while_it_runs(
     assert first.returncode == 0
     lines = (tmp_path / "answers.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(range(1500))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "rows.jsonl"]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [".answers.jsonl.done", "answers.jsonl", "rows.jsonl"]

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from fabir import progress
 from fabir.progress import live_line, track
 
 
@@ -109,3 +110,7 @@ def test_a_line_on_a_terminal_is_drawn_over_itself(monkeypatch: pytest.MonkeyPat
     assert last.startswith("\r\x1b[2K")  # back to the beginning, and the line is cleared
     assert "step 2" in last
     assert "x" * 60 not in last  # one line, however narrow the terminal
+
+
+def test_a_time_has_hours_minutes_and_seconds() -> None:
+    assert [progress.clock(each) for each in (0.4, 59.6, 3909)] == ["0:00:00", "0:01:00", "1:05:09"]

@@ -39,7 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         rest = keys + rest
         command = f" {options.command_name}"
         if rest and options.command_name not in ("train", "find-lr"):  # which take keys
-            parser.error(f"unrecognised arguments: {' '.join(rest)}")
+            hint = _hint(rest[0], options.parser)
+            options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
         if options.command_name in _TRAINS:
             tune_for_training()
         else:
@@ -65,6 +66,14 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
+def _hint(argument: str, parser: argparse.ArgumentParser) -> str:
+    from difflib import get_close_matches
+
+    name = argument.partition("=")[0]
+    near = get_close_matches(name, parser._option_string_actions, 1, cutoff=0.7)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 @contextmanager
 def _brief_warnings(command: str) -> Iterator[None]:
     """Within it a warning about input is one line, like an error."""
@@ -88,7 +97,8 @@ def _report_error(command: str, message: str) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands. Its result has `command_name`, and `run`, which takes it."""
+    """The parser of all commands. Its result has `command_name`, the command's `parser`, and `run`,
+    which takes it."""
     parser = _Parser(
         prog="fabir",
         description="Finds the answer to a question in a text, and shows where it stands.",
@@ -102,7 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
         added = commands.add_parser(
             name, help=about, description=about, allow_abbrev=False, **options
         )
-        added.set_defaults(run=run)
+        added.set_defaults(run=run, parser=added)
         return added
 
     for group in (answering, searching, learning, data, shipping, serving):

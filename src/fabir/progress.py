@@ -46,3 +46,9 @@ def live_line(seconds: float = 60) -> Iterator[Callable[[str], None]]:
             console.print(line, soft_wrap=True, highlight=False, markup=False)
 
     yield show
+
+
+def clock(seconds: float) -> str:
+    """A time in hours, minutes and seconds, such as 1:05:09."""
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -1,6 +1,7 @@
 """Code for the question-answering pipeline of transformers 4 runs with one import changed."""
 
 import pickle
+import re
 import sys
 import types
 import warnings
@@ -108,7 +109,7 @@ def test_samples(ask: QuestionAnsweringPipeline) -> None:
     sample = ask.create_sample(QUESTION, RAIN)
     assert ask(sample) == ask(QUESTION, RAIN)
     assert ask.create_sample([QUESTION, QUESTION], RAIN) == [sample, sample]
-    with pytest.raises(InputError, match="2 questions and 1 contexts"):
+    with pytest.raises(InputError, match="questions: 2, contexts: 1"):
         ask.create_sample([QUESTION, QUESTION], [RAIN])
 
 
@@ -161,6 +162,16 @@ def test_attributes(ask: QuestionAnsweringPipeline) -> None:
     with ask.device_placement():
         pair = {"question": QUESTION, "context": RAIN}
         assert ask.predict(pair) == ask.transform(pair) == ask(pair)
+
+
+def test_what_is_printed_of_a_model_is_one_short_line() -> None:
+    model = small_reader()
+    assert re.fullmatch(r"<TorchModel: \w+, [\d,]+ weights, [\d,]+ words>", repr(model))
+    several = pipeline(model=Ensemble([model, model]))
+    assert repr(several) == f"<QuestionAnsweringPipeline of <Ensemble of {model!r}, {model!r}>>"
+    fast = Predictor.load()
+    assert re.fullmatch(r"<OnnxModel fast: crossconv, [\d,]+ words>", repr(fast.model))
+    assert repr(fast) == f"<Predictor of {fast.model!r}>"
 
 
 def test_a_saved_model_is_loaded_again(ask: QuestionAnsweringPipeline, tmp_path: Path) -> None:
@@ -322,12 +333,13 @@ def test_words_of_a_question_beyond_its_limit_are_not_read(ask: QuestionAnswerin
         ((), {"data": [], "question": "Who?", "context": RAIN}, ValueError, "not data, question"),
         ((["Who?", "When?"], [RAIN, ABBEY]), {}, ValueError, "a SquadExample, not list"),
         (([(QUESTION, RAIN)] * 2,), {}, ValueError, "question 1 is a dict .*, not tuple"),
-        (({"question": ["Who?"], "context": []},), {}, ValueError, "1 questions and 0 contexts"),
+        (({"question": ["Who?"], "context": []},), {}, ValueError, "questions: 1, contexts: 0"),
         (({"question": ["Who?"]},), {}, ValueError, "are texts, or lists"),
         (({"question": 3, "context": RAIN},), {}, ValueError, "`question` is a text"),
         ((3,), {}, ValueError, "a SquadExample, not int"),
-        ((), {"question": ["Who?"], "context": []}, ValueError, "1 questions and 0 contexts"),
-        (({"question": "Who?"},), {}, KeyError, "context"),
+        ((), {"question": ["Who?"], "context": []}, ValueError, "questions: 1, contexts: 0"),
+        (({"question": "Who?"},), {}, KeyError, '^question 1 is a dict without the key "context"$'),
+        (({"context": RAIN},), {}, InputError, '^question 1 is a dict without the key "question"$'),
         ((), {"question": "", "context": RAIN}, ValueError, "`question` is a text"),
         ((), {"question": "Who?", "context": None}, ValueError, "are texts, or lists"),
         ((), {"question": None, "context": RAIN}, ValueError, "are texts, or lists"),

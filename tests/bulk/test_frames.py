@@ -1,5 +1,6 @@
 """A frame comes back as what it was, with the answers of the bulk run beside its columns."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,11 @@ def test_types_do_not_depend_on_the_rows(kind: str, reader: Path) -> None:
 def test_a_bad_row_is_named_or_empty(kind: str, reader: Path) -> None:
     predictor = Predictor.load(reader)
     bad = make(kind, VALUES | {"context": [*VALUES["context"][:2], None, " "]})
-    with pytest.raises(InputError, match='row 3 of the frame, field "context": expected a string'):
+    message = 'row 3 of the frame, field "context": missing; on_bad_row="empty"'
+    with pytest.raises(InputError, match=message):
         answer_frame(bad, predictor)
+    with pytest.raises(InputError, match="on_bad_row is one of error, empty, not 'skip'"):
+        answer_frame(bad, predictor, on_bad_row="skip")  # pyright: ignore[reportArgumentType]
     found = values_of(answer_frame(bad, predictor, on_bad_row="empty"))
     whole = values_of(answer_frame(make(kind, VALUES), predictor))
     for name in ANSWERS:
@@ -118,9 +122,21 @@ def test_a_predictor_has_its_own_threshold(reader: Path) -> None:
 
 
 def test_other_kinds_are_refused(reader: Path) -> None:
-    lazy = make("polars", VALUES).lazy()
-    for frame in (lazy, VALUES, [1]):
+    for frame in (VALUES, [1]):
         with pytest.raises(InputError, match="takes a DataFrame of pandas or polars, or a"):
+            answer_frame(frame, reader)
+
+
+def test_a_kind_that_is_near_is_told_the_way(reader: Path) -> None:
+    lazy = make("polars", VALUES).lazy()
+    named = pytest.importorskip("datasets").DatasetDict(train=make("datasets", VALUES))
+    table = pytest.importorskip("pyarrow").table(VALUES)
+    for frame, hint in (
+        (lazy, "LazyFrame: give it frame.collect()"),
+        (named, 'DatasetDict: give it one of its data sets, such as data["train"]'),
+        (table, "Table: give it table.to_pandas()"),
+    ):
+        with pytest.raises(InputError, match=re.escape(hint)):
             answer_frame(frame, reader)
 
 

@@ -68,7 +68,7 @@ def test_what_is_not_there_is_named(folder: Path, given: list[str], message: str
 
 def test_a_folder_without_tables_is_refused(folder: Path) -> None:
     (folder / "empty").mkdir()
-    with pytest.raises(InputError, match=r"parts/empty has no \.jsonl, \.csv"):
+    with pytest.raises(InputError, match=r"parts/empty has no \.jsonl, \.ndjson, \.csv"):
         names("parts/empty")
 
 

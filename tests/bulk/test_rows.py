@@ -9,7 +9,7 @@ import pytest
 from bulk_rows import write_rows
 from fabir.answer.predictor import Answer, Reading
 from fabir.bulk import rows
-from fabir.bulk.columns import ANSWERS, Columns
+from fabir.bulk.columns import ANSWERS, Columns, find_ids
 from fabir.bulk.inputs import find_inputs
 from fabir.bulk.rows import Chunk, QuestionRow, answers_of, read_chunks
 from fabir.errors import InputError
@@ -23,7 +23,8 @@ def save(folder: Path, *lines: Any) -> Path:
 
 
 def chunks_of(*paths: Path, skip: int = 0, strict: bool = False, **columns: Any) -> list[Chunk]:
-    return list(read_chunks(find_inputs(paths), Columns(**columns), skip, strict=strict))
+    found = find_ids(list(map(str, paths)), Columns(**columns))
+    return list(read_chunks(find_inputs(paths), found, skip, strict=strict))
 
 
 def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
     (chunk,) = chunks_of(path)
     assert chunk.questions == [
         QuestionRow("Who?", "Ada did.", {"id": 7, "question": "Who?"}),
-        QuestionRow("Where?", "At sea.", {"id": 3, "question": "Where?"}),
+        QuestionRow("Where?", "At sea.", {"id": None, "question": "Where?"}),
     ]
     assert chunk.bad == []
     assert chunk.share == 1
@@ -49,11 +50,14 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
         ({"question": 1, "context": "At sea."}, 'field "question": expected a string, got int'),
         ({"question": " ", "context": "At sea."}, 'field "question": blank'),
         ({"question": "Who?", "passage": "\n"}, 'field "passage": blank'),
-        ({"question": "Who?", "context": "\ud800"}, "half a surrogate pair, at character 0"),
-        ({"id": [1], "question": "Who?", "context": "At sea."}, 'field "id": expected a string'),
+        ({"question": "Who?", "context": "\ud800"}, "half a surrogate pair at character 0"),
+        ({"id": [1], "question": "Who?", "context": "At sea."}, "[1] is no text or whole number"),
+        ({"id": 2.5, "question": "Who?", "context": "At sea."}, "cast it, or name another column"),
+        ({"id": 3, "question": "Who?", "context": "At sea."}, "rows are numbered, since the first"),
+        ({"question": "Who?", "context": "caf\udce9"}, "not UTF-8; convert the file, for example"),
         (
             {"question": "Who?", "context": "At sea.", "by": [{"a": "\ud800"}]},
-            'field "by": not UTF-8, or half a surrogate pair',
+            'field "by": half a surrogate pair',
         ),
         (
             {"question": "Who?", "context": "At sea.", "score": 1},

@@ -43,7 +43,8 @@ def test_rows_get_the_predictors_answers_in_order(source: Path, reader: Path) ->
     (best,) = predictor.answer(asked[0]["question"], asked[0]["context"])
     assert (answered[0]["start"], answered[0]["end"]) == (best.start, best.end)
     assert answered[0]["score"] == pytest.approx(best.score, rel=1e-3)
-    assert sorted(path.name for path in source.parent.iterdir()) == ["answers.jsonl", "rows.jsonl"]
+    left = sorted(path.name for path in source.parent.iterdir())
+    assert left == [".answers.jsonl.done", "answers.jsonl", "rows.jsonl"]
 
 
 def test_below_the_threshold_a_row_has_the_guess_in_place_of_the_answer(
@@ -165,7 +166,7 @@ def test_parquet_keeps_the_types_of_columns(tmp_path: Path, reader: Path) -> Non
     written = parquet.read_table(output)
     assert written.schema.names == [*kinds, "text", *ANSWERS]
     assert [written.schema.field(name).type for name in kinds] == list(kinds.values())
-    assert written["key"].to_pylist() == [2**40, 2, 2**40, 4]
+    assert written["key"].to_pylist() == [2**40, None, 2**40, None]
     kept = written.select(["q", "day", "answers", "rate"]).to_pylist()
     assert str(kept[1]["rate"]) == "nan"
     assert [row["rate"] for row in kept] == [0.5, kept[1]["rate"], None, None]
@@ -175,25 +176,91 @@ def test_parquet_keeps_the_types_of_columns(tmp_path: Path, reader: Path) -> Non
     assert json.loads(lines.read_text().splitlines()[1], parse_constant=pytest.fail)["rate"] is None
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint64", "date32"])
-@pytest.mark.parametrize("missing", [0, 300])
-def test_ids_that_are_missing_fit_their_column(
-    tmp_path: Path, reader: Path, kind: str, missing: int
-) -> None:
+@pytest.mark.parametrize("kind", ["int8", "uint64", "float64", "date32", "string"])
+def test_a_row_without_an_id_keeps_none(tmp_path: Path, reader: Path, kind: str) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    ids = arrow.array([None if row == missing else row % 100 for row in range(1, 301)], "int32")
-    ids = ids.cast(kind)
-    asked = {"question": ["Who?"] * len(ids), "context": ["Ada did."] * len(ids)}
-    parquet.write_table(arrow.table({"id": ids, **asked}), tmp_path / "rows.parquet")
-    answer_rows(tmp_path / "rows.parquet", tmp_path / "out.parquet", reader)
-    written = parquet.read_table(tmp_path / "out.parquet")["id"]
-    assert written[:-1].cast(kind).to_pylist() == ids[:-1].to_pylist()
-    if missing:
-        changed = {"int8": "int64", "uint8": "int64", "date32": "string"}
-        assert written.type == changed.get(kind, kind)
-        assert written[-1].as_py() in (300, "300")
+    ids = arrow.array([5, None, 7], "int32").cast(kind)
+    asked = {"question": ["Who?"] * 3, "context": ["Ada did."] * 3}
+    source = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table({"id": ids, **asked}), source)
+    answer_rows(source, tmp_path / "out.parquet", reader)
+    assert parquet.read_table(tmp_path / "out.parquet")["id"].combine_chunks().equals(ids)
+    for name in ("out.jsonl", "out.csv"):
+        answer_rows(source, tmp_path / name, reader)
+    whole = kind in ("int8", "uint64", "float64")
+    found = [
+        [row.row["id"] for row in read_table(tmp_path / f"out{k}")] for k in (".jsonl", ".csv")
+    ]
+    if whole:
+        assert found == [[5, None, 7], ["5", "", "7"]]
     else:
-        assert written.type == kind
+        assert [found[0][1], found[1][1]] == [None, ""]
+    assert "5.0" not in (tmp_path / "out.jsonl").read_text()
+
+
+def test_rows_are_numbered_only_if_no_file_has_ids(
+    tmp_path: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"question": "Who?", "context": "Ada did."}
+    output = tmp_path / "out.jsonl"
+
+    def ids(*files: Any) -> list[Any]:
+        answer_rows(files, output, reader)
+        return [row.row["id"] for row in read_table(output)]
+
+    def write(name: str, *ids: dict[str, Any]) -> Path:
+        (tmp_path / name).write_text("".join(json.dumps(asked | id) + "\n" for id in ids))
+        return tmp_path / name
+
+    without, with_ids = write("a.jsonl", {}, {}), write("b.jsonl", {"id": 2.0}, {}, {"id": None})
+    (tmp_path / "c.csv").write_text("question,context\nWho?,Ada did.\n")
+    assert ids(without, tmp_path / "c.csv") == [1, 2, 3]
+    assert ids(without, with_ids) == [None, None, 2, None, None]
+    assert ids(tmp_path / "c.csv", with_ids) == [None, 2, None, None]
+    for path, expected in ((without, [1, 2]), (with_ids, [2, None, None])):
+        given = SimpleNamespace(buffer=io.BytesIO(path.read_bytes()))
+        monkeypatch.setattr(sys, "stdin", given)
+        assert ids("-") == expected
+    later = write("d.jsonl", {}, {"id": 2})
+    with pytest.raises(InputError, match=r"row 2, .*rows are numbered.* add --id-column id"):
+        ids(later)
+    with pytest.warns(InputWarning, match='the first row has no "id"'):
+        answer_rows(later, output, reader, id_column="id", resume=True)
+    assert [row.row["id"] for row in read_table(output)] == [None, 2]
+
+
+def test_a_complete_output_is_not_made_again(source: Path, reader: Path) -> None:
+    for second, name in enumerate(("answers.ndjson", "answers.csv", "ANSWERS.CSV.GZ")):
+        output = source.with_name(name)
+        whole = answer_rows(source, output, reader)
+        before = output.read_bytes(), output.stat().st_mtime_ns
+        assert answer_rows(source, output, reader, resume=True) == BulkResult(40, 0, before=True)
+        assert (output.read_bytes(), output.stat().st_mtime_ns) == before
+        assert answer_rows(source, output, reader, resume=True, threshold=1) == whole
+        again: Any = {"reader": reader, "threshold": 1, "resume": True}
+        output.write_bytes(output.read_bytes()[:-1])
+        assert not answer_rows(source, output, **again).before
+        os.utime(source, (second, second))
+        assert not answer_rows(source, output, **again).before
+        output.unlink()
+        assert not answer_rows(source, output, **again).before
+        assert answer_rows(source, output, **again).before
+
+
+def test_unknown_choices_and_endings_are_refused(source: Path, reader: Path) -> None:
+    output = source.with_name("answers.csv")
+    wrong: Any
+    for wrong, message in (
+        ({"on_bad_row": "empty"}, "on_bad_row is one of error, skip, not 'empty'"),
+        ({"engine": "dask"}, "engine is one of local, ray, not 'dask'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            answer_rows(source, output, reader, **wrong)
+    other = source.rename(source.with_name("rows.xlsx"))
+    with pytest.raises(InputError, match=r"rows\.xlsx: questions are read from .* SQuAD's \.json"):
+        answer_rows(other, output, reader)
+    upper = other.rename(source.with_name("ROWS.NDJSON"))
+    assert answer_rows(upper, output, reader) == BulkResult(40, 0)
 
 
 def test_columns_of_lines_of_json_come_from_all_rows(tmp_path: Path, reader: Path) -> None:
@@ -348,7 +415,9 @@ def test_nothing_but_bad_rows_is_a_mistake(tmp_path: Path, reader: Path) -> None
 def test_a_mistake_leaves_nothing_behind(tmp_path: Path, reader: Path, source: Path) -> None:
     for given, output, message in (
         (tmp_path / "no.jsonl", "answers.jsonl", "cannot read"),
-        (source, "answers.txt", "rows are written as"),
+        (source, "answers.xlsx", "rows are written as .jsonl, .ndjson, .csv"),
+        (source, "answers.parquet.gz", "rows are written as"),
+        (source, "/dev/stdout", "the output must be a file, since a run is resumed from it"),
         (source, "", "it is a folder|rows are written as"),
     ):
         with pytest.raises(InputError, match=message):

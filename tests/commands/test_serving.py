@@ -17,6 +17,7 @@ DEFAULTS = {
     "root_path": "",
     "access_log": True,
     "log_format": "text",
+    "unknown": [],
 }
 VARIABLES = {
     "FABIR_READER": "accurate",
@@ -36,6 +37,7 @@ VARIABLES = {
 def served(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Sources, dict[str, Any]]:
     """What the command would serve."""
     calls: list[tuple[Sources, dict[str, Any]]] = []
+    monkeypatch.delenv("FABIR_THOROUGH", raising=False)  # of these tests, see `damage`
     monkeypatch.setattr(run, "serve", lambda sources, **options: calls.append((sources, options)))
     main(["serve", *arguments])
     return calls[0]
@@ -62,6 +64,7 @@ def test_every_option_may_be_a_variable(
         "root_path": "/qa",
         "access_log": False,
         "log_format": "json",
+        "unknown": [],
     }
     with pytest.raises(SystemExit):
         main(["serve", "--help"])
@@ -78,6 +81,21 @@ def test_the_command_line_counts_more_than_a_variable(monkeypatch: pytest.Monkey
     assert options["names"] == ["c.example"]
     assert options["access_log"] is True
     assert options["log_format"] == "text"
+
+
+def test_a_variable_of_no_option_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "FABIR_TOKENFILE", "FABIR_TOKEN", "fabir_port", "OTHER":
+        monkeypatch.setenv(name, "a")
+    _, options = served(monkeypatch)
+    assert options["unknown"] == ["FABIR_TOKENFILE"]
+
+
+def test_the_case_of_a_choice_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FABIR_LOG_FORMAT", "JSON")
+    monkeypatch.setenv("FABIR_ACCESS_LOG", "False")
+    _, options = served(monkeypatch)
+    assert (options["log_format"], options["access_log"]) == ("json", False)
+    assert served(monkeypatch, "--log-format", "Text")[1]["log_format"] == "text"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_an_empty_list_of_answers_says_that_there_is_none(tmp_path: Path) -> Non
 
 def test_questions_without_answers_are_data_to_predict_on(tmp_path: Path) -> None:
     rows = [{k: row[k] for k in ("context", "question")} for row in rows_of(dataset())]
-    rows[0] |= {"id": 1, "title": None}
+    rows[0] |= {"title": None}
     data = read_squad(save(tmp_path / "test.jsonl", rows))
     assert data.version == "1.1"
     assert [question.id for _, question in data.questions] == [str(i) for i in range(1, 20)]
@@ -67,7 +67,8 @@ def test_questions_without_answers_are_data_to_predict_on(tmp_path: Path) -> Non
         ({"answers": {"text": ["Ada"]}}, 'row 2, field "answers": .* not lists of one length'),
         ({"question": ""}, 'row 2, field "question": blank'),
         ({"context": None}, 'row 2, field "context": expected a string, got null'),
-        ({"id": 0.5}, 'row 2, field "id": expected a string, got float'),
+        ({"id": 0.5}, 'row 2, field "id": 0.5 is no text or whole number'),
+        ({"id": None}, 'row 2, field "id": missing; give all rows one, or none'),
         ({"id": "0-0"}, "another question of this file has the same id"),
         ({"answers": {"text": ["Ada"], "answer_start": [1]}}, "'Ada' is not at offset 1"),
         ({"answers": {"text": ["Ada"], "answer_start": ["1"]}}, '"answer_start": expected an int'),
@@ -80,6 +81,12 @@ def test_a_malformed_row_is_named(tmp_path: Path, change: dict[str, Any], proble
     with pytest.raises(InputError, match=problem) as caught:
         read_squad(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_table_for_convert_is_told_from_rows(tmp_path: Path) -> None:
+    path = save(tmp_path / "mine.jsonl", [{"question": "?", "passage": "Rain.", "answer": "Rain"}])
+    with pytest.raises(InputError, match=r'"context": missing; `fabir convert` makes data of such'):
+        read_squad(path)
 
 
 def test_a_reader_trains_on_rows_as_on_a_squad_file(files: Files, tmp_path: Path) -> None:

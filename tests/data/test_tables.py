@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fabir.data.tables import (
     KINDS,
+    check_id,
     check_table,
     column_types,
     json_line,
@@ -34,7 +35,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["t.jsonl", "t.csv", "t.tsv", "t.parquet", "t.jsonl.gz", "t.csv.gz"]
+    "name",
+    ["t.jsonl", "t.csv", "t.tsv", "t.parquet", "t.jsonl.gz", "t.csv.gz", "T.CSV.GZ", "t.ndjson"],
 )
 @given(values=ROWS)
 def test_what_is_written_is_read(
@@ -101,8 +103,11 @@ def test_a_cell_may_be_a_book(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.txt", b"", "rows are read from .jsonl, .csv, .tsv, .parquet files"),
+        ("t.txt", b"", "rows are read from .jsonl, .ndjson, .csv, .tsv"),
+        ("t.parquet.gz", b"", "rows are read from .jsonl, .ndjson, .csv, .tsv"),
         ("t.csv", b"", "its first line has no names of columns"),
+        ("t.csv", "größe\n1\n".encode("cp1252"), "t.csv: not UTF-8; convert the file, .* iconv"),
+        ("t.tsv", "a\tb\n".encode("utf-16"), "t.tsv: not UTF-8"),
         ("t.parquet", b"PAR1", "cannot be read as Parquet"),
         ("t.jsonl.gz", b"{}\n", "damaged gzip file"),
         ("t.csv.gz", gzip.compress(b"a\n1\n" * 9, mtime=0)[:-9], "damaged gzip file"),
@@ -163,3 +168,38 @@ def test_two_columns_of_one_name_are_refused_if_they_are_needed(tmp_path: Path) 
         rows_of(tmp_path / "t.csv")
     (row,) = read_table(tmp_path / "t.csv", {"a"})
     assert row.row["a"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("T.CSV", ".csv"),
+        ("t.NDJSON.gz", ".jsonl"),
+        ("t.Parquet", ".parquet"),
+        ("t.parquet.gz", ""),
+        ("t.xlsx", ""),
+        ("csv", ""),
+    ],
+)
+def test_the_ending_is_the_kind(name: str, kind: str) -> None:
+    assert table_kind(name) == kind
+
+
+def test_lines_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_bytes('{"a": 1}\n'.encode("utf-16"))
+    assert "not UTF-8" in next(read_table(tmp_path / "t.jsonl")).problem
+
+
+@pytest.mark.parametrize(
+    ("value", "id"),
+    [(2.0, 2), (7, 7), ("7", "7"), (0, 0), ("", None), (None, None), (float("nan"), None)],
+)
+def test_ids_are_texts_or_whole_numbers(value: Any, id: Any) -> None:
+    found = check_id(value, "id")
+    assert (type(found), found) == (type(id), id)
+
+
+@pytest.mark.parametrize("value", [2.5, True, float("inf"), [1], {"a": "x" * 99}])
+def test_other_ids_are_refused(value: Any) -> None:
+    with pytest.raises(InputError, match=r'"id": .{3,43} is no text or whole number: cast it$'):
+        check_id(value, "id")

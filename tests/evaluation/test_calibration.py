@@ -109,6 +109,12 @@ def test_the_command_writes_the_probabilities_into_the_folder(
     assert TorchModel.load(tmp_path / "copy").confidence == model.confidence
 
 
+def test_a_bundled_model_is_not_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["calibrate", "fast", "--data", "data.json"])
+    assert "the bundled model fast is not changed" in capsys.readouterr().err
+
+
 def test_without_unanswerable_questions_only_the_score_is_fitted() -> None:
     predictor = Predictor.load()
     found = calibrate(predictor, read_squad(OWN))
@@ -137,5 +143,5 @@ def test_the_threshold_withholds_few_where_f1_is_as_good(data: Dataset) -> None:
 
 
 def test_one_article_is_too_few(data: Dataset) -> None:
-    with pytest.raises(InputError, match="at least two articles"):
+    with pytest.raises(InputError, match=r"two articles.*a column `title` before fabir convert"):
         calibrate(Predictor.load(), replace(data, passages=data.passages[:1]))

@@ -288,6 +288,15 @@ def test_an_exported_model_may_teach(folders: tuple[Path, Path]) -> None:
     np.testing.assert_allclose(first.values, second.values, atol=0.02)
 
 
+@pytest.mark.parametrize("package", ["onnx", "onnxscript"])
+def test_a_missing_package_is_named_before_a_model_is_read(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=f"exporting needs {package}: pip install"):
+        export(tmp_path / "nobody", tmp_path / "graphs")
+
+
 def test_nothing_to_calibrate_with_is_refused(
     folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

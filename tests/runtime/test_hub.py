@@ -102,11 +102,12 @@ def test_a_bundled_model_is_pushed_with_its_words_and_card(hub: Hub) -> None:
     assert Predictor.from_pretrained("me/fast").answer(*ASKED) == answers
 
 
-@pytest.mark.parametrize("name", ["bundled", "fast"])
-def test_the_bundled_model_has_names(name: str, hub: Hub) -> None:
-    assert find_model(None) == find_model(name) == find_model(Path(name)) == BUNDLED
-    Path(name).mkdir()
-    assert find_model(name) == Path(name)
+def test_the_bundled_model_has_a_name(hub: Hub) -> None:
+    assert find_model(None) == find_model("fast") == find_model(Path("fast")) == BUNDLED
+    Path("fast").mkdir()
+    assert find_model("fast") == Path("fast")
+    with pytest.raises(InputError, match="the model bundled is called fast"):
+        find_model("bundled")
 
 
 def test_the_second_bundled_model_shares_its_words_with_the_first() -> None:
@@ -130,6 +131,24 @@ def test_what_is_nowhere_is_refused_in_a_line(hub: Hub, monkeypatch: pytest.Monk
         Predictor.load("me/none")
     with pytest.raises(InputError, match=r"pip install 'fabir\[hub\]'"):
         small_reader().push_to_hub("me/small")
+
+
+def test_without_a_network_the_line_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip("huggingface_hub")
+    from huggingface_hub import errors
+
+    def refuse(cause: Exception) -> None:
+        def download(name: str, **options: Any) -> str:
+            raise errors.LocalEntryNotFoundError("An error happened " * 20) from cause
+
+        monkeypatch.setattr(library, "snapshot_download", download)
+
+    refuse(OSError("Name or service not known"))
+    with pytest.raises(InputError, match=r"^there is no folder me/a, and .* cannot be reached$"):
+        find_model("me/a")
+    refuse(errors.OfflineModeIsEnabled("offline mode is enabled"))
+    with pytest.raises(InputError, match="and HF_HUB_OFFLINE forbids"):
+        find_model("me/a")
 
 
 def test_the_hubs_own_library_has_what_is_used() -> None:

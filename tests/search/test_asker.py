@@ -24,6 +24,7 @@ from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
 from fabir.search.asker import Asker, Found, Result, merge
 from fabir.search.index import Index, Passage
+from office_files import row, write_xlsx
 
 FITTED = Calibration(
     bias=0.352,
@@ -293,9 +294,10 @@ def test_index_update_and_ask(
     assert set(record["answers"][0]) == set(Found.__slots__)
     assert record["answers"][0]["line"] == 3
     out, _ = run(capsys, "ask", question, "--index", folder, "--top-k", 1, "--passages", 2)
-    text, place = out.rstrip("\n").split("\t")
+    text, place, score = out.rstrip("\n").split("\t")
     assert "Anna Mill" in text
     assert place.endswith("kites.md, line 3")
+    assert score == f"{record['answers'][0]['score']:.2f}"
 
 
 def test_what_is_withheld_is_said(
@@ -389,15 +391,20 @@ def test_control_characters_do_not_reach_the_terminal(
 
 
 def test_questions_come_from_a_pipe_or_a_person(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
     assert list(prompt.read_questions()) == ["one", "two"]
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    typed = iter(["three", " four ", ""])
-    monkeypatch.setattr("builtins.input", lambda prompt="": next(typed))
-    assert list(prompt.read_questions()) == ["three", "four"]
+    for end in ("", "quit", "EXIT"):
+        typed = iter(["three", "help", " four ", end, "five"])
+        monkeypatch.setattr("builtins.input", lambda prompt="", typed=typed: next(typed))
+        capsys.readouterr()
+        assert list(prompt.read_questions()) == ["three", "four"]
+        began, helped = capsys.readouterr().err.splitlines()
+        assert "quit" in began
+        assert "quit" in helped
     assert os.path.exists(tmp_path / "fabir" / "history")
 
 
@@ -513,15 +520,20 @@ def test_questions_from_a_pipe_stand_beside_their_answers(
     questions = ["Who flew the first kite?", "zzz qqq", "When was the mill built?"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n\n".join(questions)))
     out, err = run(capsys, "ask", "--index", index.folder, "--top-k", 1)
-    assert out.splitlines() == [
-        "Who flew the first kite?\tAnna Mill\tkites.md, line 3",
-        "zzz qqq\t\t",
-        "When was the mill built?\t1902\tmill.pdf, page 1",
-    ]
     assert err == ""
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[:3] for row in rows] == [
+        ["Who flew the first kite?", "Anna Mill", "kites.md, line 3"],
+        ["zzz qqq", "", ""],
+        ["When was the mill built?", "1902", "mill.pdf, page 1"],
+    ]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(questions)))
     out, _ = run(capsys, "ask", "--index", index.folder, "--format", "json")
     records = [json.loads(line) for line in out.splitlines()]
+    scores = [
+        f"{record['answers'][0]['score']:.2f}" if record["answers"] else "" for record in records
+    ]
+    assert [row[3] for row in rows] == scores
     assert [record["question"] for record in records] == questions
     assert Path(records[2]["answers"][0]["path"]).name == "mill.pdf"
 
@@ -534,7 +546,17 @@ def test_hyphens_at_line_ends_are_not_printed(
     word = "Annika Hed-\nlund"
     monkeypatch.setattr(Predictor, "load", lambda *_, **__: Pointing(**{word: 0.9}))
     out, _ = run(capsys, "ask", "Who led the station?", "--index", index.folder)
-    assert out == "Annika Hedlund\ta.txt, line 1\n"
+    assert out.startswith("Annika Hedlund\ta.txt, line 1\t")
+
+
+def test_a_row_of_a_sheet_is_said_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_xlsx(tmp_path / "a.xlsx", row("Project", "Lead") + row("Harbour wall", "Lise Brandt"))
+    index = Index.build([tmp_path / "a.xlsx"], tmp_path / "index")
+    monkeypatch.setattr(Predictor, "load", lambda *_, **__: Pointing(Brandt=0.9))
+    out, _ = run(capsys, "ask", "Who leads the harbour wall?", "--index", index.folder)
+    assert out.split("\t")[:2] == ["Brandt", "a.xlsx, sheet Sheet1, row 2"]
 
 
 def build_small(folder: Path, texts: dict[str, str], size: int = 1000) -> Index:

@@ -234,9 +234,12 @@ def test_links_hidden_files_and_pipes_are_left_out(collection: Path, tmp_path: P
     (collection / "link.txt").symlink_to(outside)
     (collection / "loop").symlink_to(collection)
     (collection / "dangling.txt").symlink_to(collection / "nothing.txt")
-    (collection / ".hidden.txt").write_text("a zebra")
+    for name in (".hidden.txt", "~$kites.docx", ".~lock.kites.odt#"):
+        (collection / name).write_text("a zebra")
     os.mkfifo(collection / "pipe.txt")
-    assert state(Index.build([collection], tmp_path / "index")) == clean
+    said: list[str] = []
+    index = Index.build([collection], tmp_path / "index", notice=said.append)
+    assert (state(index), said) == (clean, [])
 
 
 def test_strange_names_can_be_indexed_and_shown(tmp_path: Path) -> None:
@@ -377,7 +380,7 @@ def test_files_and_the_index_may_be_moved(tmp_path: Path) -> None:
     (tmp_path / "index").rename(tmp_path / "other")
     index = Index.open(tmp_path / "other")
     assert index.search("Does it snow?")[0].document == "b.txt"
-    with pytest.raises(InputError, match="notes: no such file or folder"):
+    with pytest.raises(InputError, match="notes: no such file or folder; if it has moved, name"):
         index.update()
     index.update([tmp_path / "moved"])
     assert [each.document for each in index.search("Does it snow?")] == ["c.txt"]

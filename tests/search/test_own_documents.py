@@ -232,10 +232,11 @@ def test_an_index_whose_last_file_is_deleted_answers_nothing(
     index = tmp_path / "index"
     run_command(capsys, "index", tmp_path / "notes", "--output", index)
     question = "ask", "When was the mill built?", "--index", index
-    assert run_command(capsys, *question) == ("1902\tmill.txt, line 1\n", "")
+    out, err = run_command(capsys, *question)
+    assert (out.split("\t")[:2], err) == (["1902", "mill.txt, line 1"], "")
     path.unlink()
     assert run_command(capsys, "index", "--output", index, "--update")[1].startswith("0 documents")
-    assert run_command(capsys, *question) == ("", "no passage answers that\n")
+    assert run_command(capsys, *question) == ("", "the reader finds no answer in the documents\n")
 
 
 def test_copies_give_one_answer_and_soft_hyphens_are_not_printed(
@@ -247,4 +248,4 @@ def test_copies_give_one_answer_and_soft_hyphens_are_not_printed(
     index = tmp_path / "index"
     run_command(capsys, "index", tmp_path, "--output", index)
     out, _ = run_command(capsys, "ask", "Who is the treasurer of the club?", "--index", index)
-    assert out.splitlines()[0] == "Annika Hedlund\tcopy-1.txt, line 1 (and 5 more)"
+    assert out.splitlines()[0].startswith("Annika Hedlund\tcopy-1.txt, line 1 (and 5 more)\t")

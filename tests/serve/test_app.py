@@ -416,7 +416,7 @@ def test_other_paths_are_counted_together(predictor: Predictor) -> None:
 
 
 def test_the_attention_view_finds_a_reader_by_name() -> None:
-    for name in (None, Path("bundled")):
+    for name in (None, Path("fast")):
         explainer = Explainer(name)
         assert explainer.obstacle is None
         explainer.close()

@@ -1,6 +1,7 @@
 """The service as it is started and stopped: in a process of its own, over a real connection."""
 
 import json
+import os
 import signal
 import socket
 import struct
@@ -21,6 +22,30 @@ from factories import ABBEY
 from serving import Running, running
 
 ASKED = {"question": "When was the abbey founded?", "passage": ABBEY}
+# Sends the signals at the first import that takes long.
+SIGNALS_WHILE_IT_STARTS = """
+import os, signal, sys
+class Watch:
+    def find_spec(self, name, *_):
+        if name in ("fastapi", "numpy", "onnxruntime", "uvicorn"):
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.{how})
+            raise SystemExit("the signals did nothing")
+sys.meta_path.insert(0, Watch())
+from fabir.cli import main
+main(["serve", "--port", "0"])
+"""
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """This process gets its handlers of signals back."""
+    all_signals = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    handlers = {each: signal.getsignal(each) for each in all_signals}
+    yield
+    for each, handler in handlers.items():
+        if signal.getsignal(each) != handler:
+            signal.signal(each, handler)
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -35,8 +60,10 @@ def test_what_cannot_be_served_is_refused(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert "in use" in refused(capsys, "--port", port)
-    assert "cannot listen on" in refused(capsys, "--port", 99999)
+        assert refused(capsys, "--port", port).endswith("in use\n")
+    for port in 80_000, -1:
+        line = f"fabir serve: --port {port} is no port: choose one from 0 to 65535\n"
+        assert refused(capsys, "--port", port) == line
     assert "--host is empty" in refused(capsys, "--host", "")
     assert "cannot listen on no-such-host" in refused(capsys, "--host", "no-such-host")
     assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
@@ -44,6 +71,14 @@ def test_what_cannot_be_served_is_refused(
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "fabir.serve.server", raising=False)
     assert "pip install 'fabir[serve]'" in refused(capsys, "--port", 0)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal")
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT"])
+def test_while_it_starts_it_can_be_stopped_and_ignores_a_reload(how: str) -> None:
+    command = [sys.executable, "-c", SIGNALS_WHILE_IT_STARTS.format(how=how)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_addresses_of_both_kinds_are_said() -> None:
@@ -210,6 +245,21 @@ def test_listening_to_other_computers_is_said() -> None:
     with running("--host", "0.0.0.0") as service:
         assert service.process.stderr is not None
         assert "other computers can ask too" in service.process.stderr.readline()
+
+
+@pytest.mark.slow
+def test_its_first_lines_say_whether_it_needs_a_token_and_what_it_ignores() -> None:
+    mistyped = {"FABIR_TOKENFILE": "x", "FABIR_TOKEN": "a-token"}
+    command = [sys.executable, "-m", "fabir", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, **mistyped}
+    ) as process:
+        assert process.stderr is not None
+        assert "; requests need a token; Ctrl+C stops it\n" in process.stderr.readline()
+        ignored = process.stderr.readline()
+        assert ignored.startswith("no variable of fabir serve, so ignored: FABIR_")
+        assert "FABIR_TOKENFILE" in ignored
+        process.terminate()
 
 
 @pytest.mark.slow

@@ -124,6 +124,12 @@ def test_questions_are_counted_by_whether_they_are_answered() -> None:
     assert "fabir_build_info{" in none
 
 
+def test_reloads_are_counted_from_zero() -> None:
+    counted = talk(Quick(), lambda client: client.get("/metrics")).text
+    for result in "done", "failed":
+        assert f'fabir_reloads_total{{result="{result}"}} 0.0' in counted
+
+
 def test_a_request_that_has_begun_is_answered_by_what_was_replaced() -> None:
     old, new = Quick("old"), Quick("new")
     kept = weakref.ref(old)

@@ -180,6 +180,13 @@ def test_what_a_study_lacks_is_named(tmp_path: Path) -> None:
         read_study("fabir")
 
 
+def test_a_row_may_be_named_by_its_configuration() -> None:
+    study = read_study("fabir-table-1")
+    for name in ("no-characters", "fabir-no-characters"):
+        assert [row.name for row in study.chosen([name])] == ["no-characters"]
+    assert [row.name for row in study.chosen(["fabir-2-layers", "fabir"])] == ["fabir", "2-layers"]
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(0, 120))
 def test_a_sample_has_whole_articles_and_enough_questions(sizes: list[int], wanted: int) -> None:
     passages = tuple(

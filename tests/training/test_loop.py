@@ -190,7 +190,7 @@ def test_more_epochs_can_be_added(files: Files, tmp_path: Path) -> None:
 def test_other_batches_cannot_be_resumed(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path, run_config(epochs=2))
     with pytest.raises(InputError, match="other batches: resume with the same batch_size"):
-        train_tiny(files, tmp_path, run_config(epochs=2, batch_size=3), resume=True)
+        train_tiny(files, tmp_path, run_config(epochs=3, batch_size=3), resume=True)
 
 
 def test_seeds_decide_a_run(files: Files, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """From files to a folder: what `fabir train` refuses, reports and passes on."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,41 @@ def test_a_run_reports_what_it_cannot_use(
     output, errors = capsys.readouterr()
     assert output == ""
     assert errors.startswith("19 questions; 0 answers do not fall on word borders")
+
+
+def test_a_run_ends_with_its_best_evaluation(
+    files: Files,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = iter([{"exact": 20.0, "f1": 30.04}, {"exact": 60.0, "f1": 20.0}])
+    monkeypatch.setattr("fabir.training.loop.dev_scores", lambda *_: next(scores))
+    config = run_config(epochs=2)
+    train_tiny(files, tmp_path, config)
+    errors = capsys.readouterr().err
+    assert re.search(r" questions/s  0:00:\d\d left\n", errors)
+    assert errors.endswith(f"{tmp_path}: F1 30.0, EM 20.0 after epoch 1 of 2\n")
+
+
+def test_a_finished_run_says_so_before_anything_is_read(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    best = train_tiny(files, tmp_path, CONFIG)
+    capsys.readouterr()
+    gone = replace(files, train=Path("gone"), dev=Path("gone"))
+    assert train_tiny(gone, tmp_path, CONFIG, resume=True) == best
+    assert capsys.readouterr().err == f"{tmp_path} is trained to its end (1 epoch)\n"
+
+
+def test_vectors_that_do_not_fit_are_found_before_questions_are_read(
+    files: Files, tmp_path: Path
+) -> None:
+    gone = replace(files, train=Path("gone"))
+    config = run_config({"heads": 3, "model_dim": 18}, epochs=1)
+    with pytest.raises(InputError, match=r"3 do not divide 16; take vectors of 100 dimensions, or"):
+        train_tiny(gone, tmp_path / "run", config)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_model_answers_with_the_tokeniser_it_was_trained_with(
@@ -158,11 +194,11 @@ def test_other_settings_or_files_cannot_be_resumed(
     files: Files, tmp_path: Path, changed: str
 ) -> None:
     train_tiny(files, tmp_path / "run", CONFIG)
-    config, other = CONFIG, files
+    config, other = run_config(epochs=2), files
     if changed == "network":
-        config = run_config({"dropout_input": 0.2}, epochs=1)
+        config = run_config({"dropout_input": 0.2}, epochs=2)
     elif changed == "vocabulary":
-        config = replace(CONFIG, vocabulary=VocabularyConfig(word_count=0, character_count=2))
+        config = replace(config, vocabulary=VocabularyConfig(word_count=0, character_count=2))
     elif changed == "train":
         train = tmp_path / "train.json"
         train.write_text(files.train.read_text().replace("flowers", "clovers"))
@@ -188,16 +224,17 @@ def test_other_settings_or_files_cannot_be_resumed(
 def test_what_a_checkpoint_lacks_or_has_cannot_change(
     files: Files, tmp_path: Path, name: str, was: float, now: float, line: str
 ) -> None:
-    before, after = (run_config(**{"epochs": 1, name: value}) for value in (was, now))
-    train_tiny(files, tmp_path, before)
+    train_tiny(files, tmp_path, run_config(**{"epochs": 1, name: was}))
+    after = run_config(**{"epochs": 2, name: now})
     with pytest.raises(InputError, match=line):
         train_tiny(files, tmp_path, after, resume=True)
 
 
 def test_as_many_rows_as_there_are_can_be_resumed(files: Files, tmp_path: Path) -> None:
-    config = run_config(epochs=1, word_rows=100_000)
-    train_tiny(files, tmp_path, config)
-    train_tiny(files, tmp_path, config, resume=True)
+    for epochs in (1, 2):
+        config = run_config(epochs=epochs, word_rows=100_000)
+        train_tiny(files, tmp_path, config, resume=epochs > 1)
+    assert load_checkpoint(tmp_path)[0].epoch == 2
 
 
 def test_a_checkpoint_of_other_weights_is_refused(files: Files, tmp_path: Path) -> None:
@@ -206,7 +243,7 @@ def test_a_checkpoint_of_other_weights_is_refused(files: Files, tmp_path: Path) 
     groups["network"].popitem()
     save_checkpoint(tmp_path, progress, groups)
     with pytest.raises(InputError, match="was trained with other weights, perhaps by an older"):
-        train_tiny(files, tmp_path, CONFIG, resume=True)
+        train_tiny(files, tmp_path, run_config(epochs=2), resume=True)
 
 
 def test_a_dev_file_that_cannot_be_scored_is_refused_before_training(
@@ -287,7 +324,8 @@ def test_readers_share_words(files: Files, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"set training\.word_rows to 0"):
         train_tiny(files, tmp_path / "second", run_config(word_rows=5), **options)
     train_tiny(files, tmp_path / "second", config, **options)
-    train_tiny(files, tmp_path / "second", config, resume=True, **options)
+    longer = run_config({"model_dim": 8}, epochs=3, learning_rate=0.1)
+    train_tiny(files, tmp_path / "second", longer, resume=True, **options)
     for folder in ("first", "second"):
         TorchModel.load(tmp_path / folder).save(tmp_path / f"small {folder}", small=True)
     for name in (VOCABULARY, WORDS):

@@ -135,8 +135,8 @@ class QuestionAnsweringPipeline:
         top_k: answers at most, which do not overlap (1)
         handle_impossible_answer: whether an answer may be empty (False). The empty answer's score
             is the no-answer probability, `Reading.no_answer`. It comes first if the Predictor gives
-            no answer, by its `threshold` or the model's own rule. Without this option every answer
-            is a span
+            no answer, by its `threshold` or the model's own rule. Its score and those of spans
+            need not sum to 1. Without this option every answer is a span
         max_answer_len: words of an answer at most (15)
         max_question_len: words of a question that are read (64)
         max_seq_len: words of a window of the context (400)
@@ -163,6 +163,9 @@ class QuestionAnsweringPipeline:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._options), (self.predictor, self._strict)
+
+    def __repr__(self) -> str:
+        return f"<QuestionAnsweringPipeline of {self.model!r}>"
 
     @property
     def model(self) -> Model:
@@ -213,7 +216,8 @@ class QuestionAnsweringPipeline:
         `X=`.
 
         Raises:
-            ValueError, KeyError: an argument is not a question, or an option does not fit.
+            InputError: an argument is not a question, or an option does not fit. If a dict lacks a
+                key, it is a KeyError too.
         """
         questions = {name: value for name, value in named.items() if name in QUESTIONS}
         options, names = split_options({k: v for k, v in named.items() if k not in QUESTIONS})

@@ -63,6 +63,12 @@ class Call(Options, total=False):
     X: Any
 
 
+class MissingKeyError(InputError, KeyError):
+    """A dict lacks its question or its context; the old pipeline raised a KeyError."""
+
+    __str__ = Exception.__str__  # KeyError's has quotes around it
+
+
 @dataclass(frozen=True)
 class SquadExample:
     """A question and its context, under the names of transformers' SquadExample."""
@@ -155,8 +161,9 @@ def find_examples(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[
 def example(given: Any, number: int) -> tuple[str, str]:
     """Question and context of a dict, or of an object such as transformers' SquadExample."""
     if isinstance(given, Mapping):
-        if not {"question", "context"} <= given.keys():
-            raise KeyError(f'question {number} is a dict with the keys "question" and "context"')
+        for key in ("question", "context"):
+            if key not in given:
+                raise MissingKeyError(f'question {number} is a dict without the key "{key}"')
         question, context = given["question"], given["context"]
     elif hasattr(given, "question_text") and hasattr(given, "context_text"):
         question, context = given.question_text, given.context_text
@@ -190,7 +197,7 @@ def _paired(question: Any, context: Any) -> list[Any]:
     contexts = [context] * len(questions) if isinstance(context, str) else context
     if len(questions) != len(contexts):
         raise InputError(
-            f"{len(questions)} questions and {len(contexts)} contexts: give one context for each"
+            f"questions: {len(questions)}, contexts: {len(contexts)}; give as many, or one context"
         )
     return [{"question": q, "context": c} for q, c in zip(questions, contexts, strict=True)]
 

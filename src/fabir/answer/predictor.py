@@ -71,6 +71,9 @@ class Predictor:
         options = {name: getattr(self, name) for name in names}
         return partial(type(self), **options), (self.model,)
 
+    def __repr__(self) -> str:
+        return f"<Predictor of {self.model!r}>"
+
     @property
     def reader(self) -> Model:
         """The former name of `model`."""

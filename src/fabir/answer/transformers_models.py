@@ -56,13 +56,13 @@ def find_candidate(model: str | Path, revision: str | None) -> Path:
     Raises:
         InputError: there is no such folder, and the hub does not give it.
     """
-    hint = f"If it is a model of transformers, leave model= out: {PAGE}"
+    hint = f"if {model} is a model of transformers, leave model= out ({PAGE}):"
     try:
         folder = find_model(model, revision)
     except InputError as error:
-        raise InputError(f"{str(error).rstrip('.')}. {hint}") from error
+        raise InputError(f"{hint} {error}") from error
     if not folder.exists():
-        raise InputError(f"there is no folder {model}. {hint}")
+        raise InputError(f"{hint} there is no folder {model}")
     return folder
 
 

@@ -19,6 +19,7 @@ ANSWERS: dict[str, type] = {
     "best_guess_score": float,
 }
 SQUAD: tuple[str, ...] = ("id", "title", "question", "context")  # columns of a SQuAD file
+_ID_ADVICE = "cast it, or name another column with --id-column"
 _MOST_NAMES = 20  # columns that an error lists
 
 
@@ -27,7 +28,7 @@ class Columns(NamedTuple):
     under their names in the input, and then `ANSWERS`.
 
     context: None for "context", or "passage" where there is no "context"
-    id: None for "id", or the row's number where there is no "id"
+    id: None for the row's number, under the name "id"; see `find_ids`
     keep: further columns of the output; "all" for all that have a name, in their order
     """
 
@@ -67,17 +68,47 @@ class Columns(NamedTuple):
         return list(dict.fromkeys(kept))
 
     def kept_row(self, row: Row, number: int) -> Row:
-        """The values of a row that are kept; `number` is its id if it has none.
+        """The values of a row that are kept; `number` is its id if no row has one.
 
         Raises:
-            InputError: a value cannot be written, or see `kept_of`.
+            InputError: a value cannot be written, or the row has an id where rows are numbered; or
+                see `kept_of`.
         """
         kept = {name: row.get(name) for name in self.kept_of(row)}
         for name, value in kept.items():
             check_text(name, name, blank=True)
             if isinstance(value, str | list | dict):
                 check_text(as_text(value), name, blank=True)
-        return kept | {self.id_name: check_id(row.get(self.id_name), self.id_name, number)}
+        id = check_id(row.get(self.id_name), self.id_name, _ID_ADVICE)
+        if self.id is None and id is not None:
+            raise InputError(
+                'field "id": rows are numbered, since the first has none; add --id-column id'
+            )
+        return kept | {self.id_name: number if self.id is None else id}
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Raises an InputError if the value of an argument is none of the choices."""
+    if value not in choices:
+        raise InputError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+
+
+def find_ids(files: Sequence[str], columns: Columns) -> Columns:
+    """The columns with the name of the ids, if a file has such a column.
+
+    In a file of JSON the first row that can be read tells.
+    """
+    there = columns.id or any(columns.id_name in _names(file, columns) for file in files)
+    return columns._replace(id=columns.id_name) if there else columns
+
+
+def _names(file: str, columns: Columns) -> Collection[str]:
+    """The names of a file's columns. Standard input, which is read but once, has none here."""
+    if file == STDIN:
+        return ()
+    if table_kind(file) == ".jsonl":
+        return next((row.row for row in read_table(file) if not row.problem), ())
+    return read_header(file, columns.wanted) if table_kind(file) else SQUAD
 
 
 def check_there(place: str, needed: Mapping[str, str], names: Iterable[Any]) -> None:
@@ -136,15 +167,18 @@ def _header(file: str, columns: Columns) -> dict[str, Any]:
     for name in kept:
         kind = header.get(name, str)
         if kind is not str and not is_kept(kind):
-            raise InputError(f'{file}: column "{name}" cannot be kept, its type is {kind}')
+            hint = ": name the others with --keep" if columns.keep == "all" else ""
+            raise InputError(f'{file}: column "{name}" cannot be kept, its type is {kind}{hint}')
     return header
 
 
 def _warn_of_missing(files: Sequence[str], columns: Columns) -> None:
-    """Warn of kept columns that the first line of JSON does not have: the name may be misspelt."""
+    """Warn of named columns that the first line of JSON does not have: one may be misspelt."""
     of_json = next((file for file in files if table_kind(file) == ".jsonl"), None)
-    first = next(read_table(of_json), None) if of_json and columns.keep else None
-    for name in columns.keep if columns.keep != "all" else ():
+    keep = columns.keep if columns.keep != "all" else ()
+    named = [*filter(None, [columns.id]), *keep]
+    first = next(read_table(of_json), None) if of_json and named else None
+    for name in named:
         if first and not first.problem and name not in first.row:
             message = f'{of_json}: the first row has no "{name}"; rows without it get none'
             warnings.warn(message, InputWarning, stacklevel=2)

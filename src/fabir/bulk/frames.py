@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.columns import ANSWERS, Columns, check_there, refuse_answers
+from fabir.bulk.columns import ANSWERS, Columns, check_choice, check_there, refuse_answers
 from fabir.bulk.engines import answer_questions
 from fabir.bulk.rows import CHUNK, QuestionRow
 from fabir.data.parquet import check_names
@@ -16,6 +16,7 @@ from fabir.progress import track
 
 Frame = TypeVar("Frame")
 Values = dict[str, list[Any]]  # of each column
+_MISSING = {"None", "nan", "<NA>", "NaT"}  # how pandas and polars print that there is no value
 
 
 def answer_frame(
@@ -41,9 +42,11 @@ def answer_frame(
 
     Raises:
         InputError: the frame is of another kind, lacks a column, or has a column with the name of
-            an answer's; a row is bad; a model cannot be loaded; or `threshold` is not from 0 to 1.
+            an answer's; a row is bad; a model cannot be loaded; `threshold` is not from 0 to 1; or
+            `on_bad_row` is something else.
     """
     check_threshold(threshold)
+    check_choice("on_bad_row", on_bad_row, ("error", "empty"))
     add = _adder(frame)
     table: Any = frame
     names = list(getattr(table, "column_names", None) or table.columns)
@@ -70,11 +73,18 @@ def _questions(
     """The questions of a frame; None for a bad row."""
     for number, pair in enumerate(texts, 1):
         try:
-            yield QuestionRow(*map(check_text, pair, names), kept={})
+            yield QuestionRow(*map(_text, pair, names), kept={})
         except InputError as error:
             if on_bad_row == "error":
-                raise InputError(f"row {number} of the frame, {error}") from error
+                hint = 'on_bad_row="empty" leaves the answers of such rows empty'
+                raise InputError(f"row {number} of the frame, {error}; {hint}") from error
             yield None
+
+
+def _text(value: Any, name: str) -> str:
+    if type(value) is not str and str(value) in _MISSING:
+        raise InputError(f'field "{name}": missing')
+    return check_text(value, name)
 
 
 def _adder(frame: Any) -> Callable[[Any, Values], Any]:
@@ -83,9 +93,11 @@ def _adder(frame: Any) -> Callable[[Any, Values], Any]:
         add = _ADDERS.get((base.__module__.partition(".")[0], base.__name__))
         if add:
             return add
+    package, name = type(frame).__module__.partition(".")[0], type(frame).__name__
+    hint = _HINTS.get((package, name))
     raise InputError(
         "answer_frame takes a DataFrame of pandas or polars, or a datasets.Dataset, not "
-        f"{type(frame).__module__}.{type(frame).__name__}"
+        f"{type(frame).__module__}.{name}" + (f": give it {hint}" if hint else "")
     )
 
 
@@ -121,4 +133,11 @@ _ADDERS: dict[tuple[str, str], Callable[[Any, Values], Any]] = {
     ("pandas", "DataFrame"): _add_to_pandas,
     ("polars", "DataFrame"): _add_to_polars,
     ("datasets", "Dataset"): _add_to_dataset,
+}
+
+# What to give in place of other kinds.
+_HINTS = {
+    ("polars", "LazyFrame"): "frame.collect()",
+    ("pyarrow", "Table"): "table.to_pandas()",
+    ("datasets", "DatasetDict"): 'one of its data sets, such as data["train"]',
 }

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from fabir.data.addresses import STDIN, file_system, is_address, reading
-from fabir.data.tables import KINDS, table_kind
+from fabir.data.tables import ENDINGS, table_kind
 from fabir.errors import InputError
 
 
@@ -42,6 +42,14 @@ def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
     if STDIN in files and len(files) > 1:
         raise InputError("standard input (-) cannot be one of several inputs: name it alone")
     return list(files.values())
+
+
+def check_ending(name: str) -> None:
+    """Raises an InputError if a file's ending is neither that of a table nor of a SQuAD file."""
+    if not table_kind(name) and not name.lower().removesuffix(".gz").endswith(".json"):
+        raise InputError(
+            f"{name}: questions are read from {ENDINGS} files, and from SQuAD's .json or .json.gz"
+        )
 
 
 def _here(name: str) -> Iterator[InputFile]:
@@ -86,7 +94,7 @@ def _tables(folder: str, files: Iterable[Any], root: Any) -> list[str]:
         if table_kind(file) and not any(part[0] in "._" for part in file.relative_to(root).parts)
     ]
     if not tables:
-        raise InputError(f"{folder} has no {', '.join(KINDS)} file")
+        raise InputError(f"{folder} has no {ENDINGS} file")
     return tables
 
 

@@ -1,5 +1,6 @@
 """The journal of a bulk run: finished chunks survive a crash of the process."""
 
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -8,6 +9,7 @@ from typing import Any
 
 from fabir.bulk.engines import AnsweredChunk
 from fabir.errors import InputError
+from fabir.files import write_json
 
 
 class Journal:
@@ -16,7 +18,12 @@ class Journal:
     The partial file has lines of JSON. The journal's first line has the settings of the run. Each
     further line has the progress after a chunk: `chunks`, `rows`, `bad` rows, and `bytes` of the
     partial file. A journal line is written after its answers are on disk. A resumed run ignores
-    everything after the last complete line.
+    everything after the last complete line. `.OUTPUT.done` has the settings, the progress and a
+    checksum of a complete output.
+
+    Attributes:
+        done: the progress
+        complete: whether the run that is resumed was complete: there is nothing to do
     """
 
     def __init__(self, output: Path, settings: dict[str, Any], *, resume: bool) -> None:
@@ -28,6 +35,12 @@ class Journal:
         self.partial = output.with_name(output.name + ".partial")
         self._journal = output.with_name(output.name + ".journal")
         self.done = {"chunks": 0, "rows": 0, "bad": 0, "bytes": 0}
+        self._settings = settings
+        self._end = output.with_name(f".{output.name}.done")
+        self.complete = resume and self._is_complete(output)
+        if self.complete:
+            self.remove()
+            return
         length = self._read(settings, resume) if self._journal.exists() else 0
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -52,10 +65,29 @@ class Journal:
             with suppress(OSError):  # it was said when it was written
                 file.close()
 
+    def note_end(self, made: Path) -> None:
+        """Note that the file `made` is the complete output."""
+        write_json(self._end, self._state(made, self.done))
+
     def remove(self) -> None:
         """Remove the journal, then the partial file, which is invalid without a journal."""
         self._journal.unlink(missing_ok=True)
         self.partial.unlink(missing_ok=True)
+
+    def _state(self, made: Path, done: dict[str, int]) -> dict[str, Any]:
+        with open(made, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"settings": self._settings, "done": done, "output": digest}
+
+    def _is_complete(self, output: Path) -> bool:
+        """Whether the output is what an earlier run with these settings made."""
+        try:
+            noted = json.loads(self._end.read_bytes())
+            complete = noted == self._state(output, noted["done"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        self.done = noted["done"] if complete else self.done
+        return complete
 
     def _read(self, settings: dict[str, Any], resume: bool) -> int:
         """Read the progress; returns the length of the journal's complete lines in bytes."""

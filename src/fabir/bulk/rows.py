@@ -1,7 +1,7 @@
 """Reads rows of questions in chunks, and makes rows of their answers."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +59,10 @@ def read_chunks(
     Raises:
         InputError: a file cannot be read.
     """
-    for batch in batched(islice(_places(files, columns), skip * CHUNK, None), CHUNK):
+    places = _places(files, columns)
+    if files[0].name == STDIN:
+        columns, places = _ids_of_first(columns, places)
+    for batch in batched(islice(places, skip * CHUNK, None), CHUNK):
         chunk = Chunk([], [], batch[-1].share)
         for place in batch:
             try:
@@ -105,6 +108,18 @@ def _places(files: Sequence[InputFile], columns: Columns) -> Iterator[_Place]:
             yield _Place(file.name, row, rows_before + last, share)
         bytes_before += file.size
         rows_before += last
+
+
+def _ids_of_first(columns: Columns, places: Iterator[_Place]) -> tuple[Columns, Iterator[_Place]]:
+    """`find_ids` for standard input, and all its rows."""
+    read: list[_Place] = []
+    for place in places:
+        read.append(place)
+        if not place.row.problem:
+            if columns.id_name in place.row.row:
+                columns = columns._replace(id=columns.id_name)
+            break
+    return columns, chain(read, places)
 
 
 def _rows(name: str, columns: Columns) -> Iterator[Numbered]:

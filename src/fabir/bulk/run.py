@@ -11,14 +11,20 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.columns import ANSWERS, Columns, plan_output
+from fabir.bulk.columns import ANSWERS, Columns, check_choice, find_ids, plan_output
 from fabir.bulk.engines import ENGINES, AnsweredChunk, Job
-from fabir.bulk.inputs import InputFile, find_inputs
+from fabir.bulk.inputs import InputFile, check_ending, find_inputs
 from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK
 from fabir.data.addresses import STDIN, is_address
-from fabir.data.parquet import id_type
-from fabir.data.tables import KINDS, batched, check_table, column_types, table_kind, write_table
+from fabir.data.tables import (
+    ENDINGS,
+    check_table,
+    column_types,
+    is_gzipped,
+    table_kind,
+    write_table,
+)
 from fabir.errors import InputError
 from fabir.files import writing
 from fabir.progress import live_line, track
@@ -31,10 +37,11 @@ Names = str | Path | Sequence[str | Path]
 
 
 class BulkResult(NamedTuple):
-    """The number of answered rows and of bad rows."""
+    """The number of answered rows and of bad rows; `before`: a resumed run was complete already."""
 
     rows: int
     bad: int
+    before: bool = False
 
 
 def answer_rows(
@@ -55,19 +62,22 @@ def answer_rows(
 
     The run needs little memory. `OUTPUT.partial` has the answers of an unfinished run. With
     `resume` such a run continues, and its output is byte for byte that of an uninterrupted run.
+    With `resume` nothing is done if the output is complete, and made of the same input with the
+    same settings: `.OUTPUT.done` tells. Any other output that is there is replaced at the end.
 
     Args:
         source: one or several files, folders, patterns or addresses, see
-            `fabir.bulk.inputs.find_inputs`: .jsonl, .csv or .tsv, plain or .gz, or .parquet; SQuAD
-            files; or "-" for lines of JSON on standard input
-        output: a .jsonl, .csv or .tsv file, plain or .gz, or .parquet; its columns are the id, the
-            question, those of `keep`, and `fabir.bulk.columns.ANSWERS`
+            `fabir.bulk.inputs.find_inputs`: `fabir.data.tables.ENDINGS`; SQuAD files; or "-" for
+            lines of JSON on standard input
+        output: a file with one of these `ENDINGS`; its columns are the id, the question, those of
+            `keep`, and `fabir.bulk.columns.ANSWERS`
         reader: a model's folder or name, `fast` by default; several answer as an ensemble
         threshold: how likely an answer that is given must be, see `Predictor`
         engine: "local", or "ray" for a Ray cluster
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
         context_column: by default "context", or "passage" where there is none
-        id_column: by default "id", or the row's number where there is none
+        id_column: by default "id", or the row's number if no row has one; a row without an id has
+            none in the output
         keep: further columns of the input for the output, or "all"
 
     Raises:
@@ -76,16 +86,19 @@ def answer_rows(
             bad, the unfinished run has other settings, or `threshold` is not from 0 to 1.
     """
     check_threshold(threshold)
+    check_choice("on_bad_row", on_bad_row, ("error", "skip"))
+    check_choice("engine", engine, ENGINES)
     output = _checked_output(output)
     files = find_inputs(_listed(source))
     _check_inputs(files, output, engine, resume)
     kept = "all" if keep == "all" else tuple(_listed(keep))
     columns = Columns(question_column, context_column, id_column, kept)
-    planned = plan_output([file.name for file in files], columns)
+    names = [file.name for file in files]
+    planned = plan_output(names, columns)
     readers = [str(find_model(each)) for each in (_listed(reader) if reader else [None])]
     job = Job(
         files=files,
-        columns=columns,
+        columns=find_ids(names, columns),
         readers=readers,
         threshold=threshold,
         strict=on_bad_row == "error",
@@ -93,6 +106,8 @@ def answer_rows(
     )
     with writing(output):
         journal = Journal(output, _settings(job), resume=resume)
+        if journal.complete:
+            return BulkResult(journal.done["rows"], journal.done["bad"], before=True)
         chunks = ENGINES[engine](job, journal.done["chunks"])
         return _write_all(chunks, journal, job, output, planned)
 
@@ -107,14 +122,24 @@ def _checked_output(output: str | Path) -> Path:
             f"{output}: answers are written to a file of this machine, so that a run can be "
             "resumed; name one, and copy it when it is complete"
         )
+    if str(output) == STDIN or str(output).startswith("/dev/"):
+        raise InputError(
+            f"{output}: the output must be a file, since a run is resumed from it; name one that "
+            f"ends in {ENDINGS}"
+        )
     if not table_kind(output):
-        raise InputError(f"{output}: rows are written as {', '.join(KINDS)}")
+        raise InputError(
+            f"{output}: rows are written as {ENDINGS}; `fabir predict` writes official predictions "
+            "as .json"
+        )
     check_table(output)
     return Path(output)
 
 
 def _check_inputs(files: Sequence[InputFile], output: Path, engine: str, resume: bool) -> None:
     for file in files:
+        if file.name != STDIN:
+            check_ending(file.name)
         if not is_address(file.name) and output.resolve() == Path(file.name).resolve():
             raise InputError(
                 f"{output} is what the questions are read from: name another file, in a folder "
@@ -149,7 +174,7 @@ def _write_all(
         if done.bad and not done.rows:
             names = ", ".join(file.name for file in job.files[:3])
             raise InputError(f"{names}: none of its {done.bad} rows can be used")
-        _finish(journal, output, planned, job.columns.id_name)
+        _finish(journal, output, planned)
     except BaseException:
         if not journal.done["rows"]:  # there is nothing to resume
             journal.remove()
@@ -159,34 +184,24 @@ def _write_all(
     return done
 
 
-def _finish(journal: Journal, output: Path, columns: dict[str, Any], id_name: str) -> None:
+def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
     """Convert the answers to the output file, and remove the journal.
 
     Args:
         columns: see `plan_output`
     """
-    if output.suffix == ".jsonl":
+    if table_kind(output) == ".jsonl" and not is_gzipped(output):
+        journal.note_end(journal.partial)
         os.replace(journal.partial, output)
     else:
         if not columns or None in columns.values():
             with _rows(journal, "finding columns") as rows:
                 columns = column_types(rows, columns)
-        elif output.suffix == ".parquet":
-            columns = columns | {id_name: _id_type(columns[id_name], journal, id_name)}
         own = {name: kind for name, kind in columns.items() if name not in ANSWERS}
         with _rows(journal, "writing") as rows:
             write_table(output, rows, own | ANSWERS)
+        journal.note_end(output)
     journal.remove()
-
-
-def _id_type(kind: Any, journal: Journal, name: str) -> Any:
-    """The type of the column of ids. A row without an id has its number, which the type of the
-    input may not hold."""
-    last = journal.done["rows"] + journal.done["bad"]
-    if kind is int or id_type(kind, [[last]]) is kind:
-        return kind
-    with _rows(journal, "checking ids") as rows:
-        return id_type(kind, ([row[name] for row in batch] for batch in batched(rows, CHUNK)))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from fabir.commands import AddCommand, add_reader, add_readers, add_threshold
 from fabir.errors import InputError
@@ -54,17 +55,17 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "data",
         nargs="+",
         metavar="DATA",
-        help="a .jsonl, .csv, .tsv or .parquet file, a SQuAD file, a folder of tables, a pattern "
-        "such as 'parts/*.parquet', an address such as s3://bucket/rows.parquet, or - for lines of "
-        "JSON on stdin",
+        help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file, a SQuAD file "
+        "(.json or .json.gz), a folder of tables, a pattern such as 'parts/*.parquet', an address "
+        "such as s3://bucket/rows.parquet, or - for lines of JSON on stdin",
     )
     add_readers(parser)
     parser.add_argument(
         "--output",
         required=True,
         metavar="FILE",
-        help="a .jsonl, .csv, .tsv or .parquet file gets one row per question, any other file the "
-        "official predictions",
+        help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file gets one row per "
+        "question, a .json file the official predictions",
     )
     add_threshold(parser)
     rows = parser.add_argument_group("rows")
@@ -74,14 +75,21 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="COLUMN",
-        help="columns of the input for the output, besides the id and the question; or all",
+        help="columns of the input for the output, besides the id and the question; or all; takes "
+        "all names that follow, so DATA stands before it",
     )
     rows.add_argument("--question-column", default="question", metavar="NAME")
     rows.add_argument("--context-column", metavar="NAME", help="default: context, or passage")
     rows.add_argument(
-        "--id-column", metavar="NAME", help="default: id, or the row's number if there is none"
+        "--id-column",
+        metavar="NAME",
+        help="default: id, or the row's number if no row has one",
     )
-    rows.add_argument("--resume", action="store_true", help="continue an unfinished file")
+    rows.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue an unfinished file, and leave a complete one as it is",
+    )
     rows.add_argument(
         "--on-bad-row",
         choices=["error", "skip"],
@@ -96,22 +104,35 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "--nbest", type=Path, metavar="FILE", help="the 20 best answers to each question"
     )
     official.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+    _explain_keep(parser)
+
+
+def _explain_keep(parser: argparse.ArgumentParser) -> None:
+    """Let the error about a missing DATA say that --keep has taken it."""
+    fail = parser.error
+
+    def error(message: str) -> NoReturn:
+        hint = "; --keep takes all names that follow it: name DATA first"
+        fail(message + hint if "required: DATA" in message else message)
+
+    parser.error = error
 
 
 def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.addresses import is_address
-    from fabir.data.tables import table_kind
 
-    if table_kind(options.output) or is_address(options.output):
+    output = Path(options.output)
+    if output.suffix.lower() != ".json" or is_address(options.output):
         _predict_rows(options)
         return
     _refuse_row_options(options)
     from fabir.answer.files import given_by, read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
+    from fabir.bulk.inputs import check_ending
     from fabir.data.squad import read_squad
     from fabir.files import writing_files
 
-    output = Path(options.output)
+    check_ending(options.data[0])
     with writing_files(output, options.nbest, options.na_prob):
         data = read_squad(options.data[0], "keep")
         top_k = 20 if options.nbest else 1
@@ -127,7 +148,7 @@ def _refuse_row_options(options: argparse.Namespace) -> None:
     if columns or run or options.keep or len(options.data) > 1:
         raise InputError(
             "several inputs, --keep, --...-column, --resume, --on-bad-row and --engine are for "
-            "rows: name an --output that ends in .jsonl, .csv, .tsv or .parquet"
+            "rows: name an --output that ends in .jsonl, .ndjson, .csv, .tsv or .parquet"
         )
 
 
@@ -149,6 +170,9 @@ def _predict_rows(options: argparse.Namespace) -> None:
         id_column=options.id_column,
         keep="all" if "all" in options.keep else options.keep,
     )
+    if done.before:
+        print(f"already complete: {done.rows} row{'s' * (done.rows != 1)}", file=sys.stderr)
+        return
     skipped = f", {done.bad} bad row{'s' * (done.bad != 1)} skipped" if done.bad else ""
     print(f"{done.rows} row{'s' * (done.rows != 1)} answered{skipped}", file=sys.stderr)
 

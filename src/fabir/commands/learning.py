@@ -251,7 +251,6 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.studies.results import find_files, report
-    from fabir.studies.runner import reproduce
     from fabir.studies.study import read_study
 
     study = read_study(options.study)
@@ -261,6 +260,7 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         return
     if options.seeds < 1:
         raise InputError(f"--seeds must be at least 1, not {options.seeds}")
+    study.chosen(options.rows)  # a wrong name is said before long work
     files = find_files(
         study,
         options.budget,
@@ -269,6 +269,8 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
         dev=options.dev,
         vectors=options.vectors,
     )
+    from fabir.studies.runner import reproduce  # takes seconds
+
     print(reproduce(study, options.budget, files, output, options.rows, options.seeds))
 
 

@@ -39,7 +39,11 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         help="a line on stdout for every request (yes)",
     )
     parser.add_argument(
-        "--log-format", choices=["text", "json"], default="text", help="of all logs (text)"
+        "--log-format",
+        type=str.lower,
+        choices=["text", "json"],
+        default="text",
+        help="of all logs (text)",
     )
     _read_environment(parser)
 
@@ -94,10 +98,11 @@ class _Variable:
         convert: Any = self.action.type or str
         if isinstance(self.action, argparse.BooleanOptionalAction):
             allowed, convert = _SWITCH, _SWITCH.get
+        text = self.text.lower() if allowed else self.text
         try:
-            if allowed and self.text not in allowed:
+            if allowed and text not in allowed:
                 raise ValueError
-            return convert(self.text)
+            return convert(text)
         except ValueError:
             one_of = f": choose {' or '.join(allowed)}" if allowed else ""
             flag = self.action.option_strings[0]
@@ -106,14 +111,21 @@ class _Variable:
 
 
 def _read_environment(parser: argparse.ArgumentParser) -> None:
-    """Let FABIR_NAME in the environment stand for the option --name, and the help say so."""
+    """Let FABIR_NAME in the environment stand for the option --name, and the help say so.
+
+    Other names with FABIR_ are the default of `unknown`: they may be mistyped.
+    """
+    known = {"FABIR_TOKEN"}
     for action in parser._actions:
         if action.dest == "help":
             continue
         name = f"FABIR_{action.dest.upper()}"
+        known.add(name)
         action.help = f"{action.help} [{name}]"
         if text := os.environ.get(name):
             action.default = _Variable(name, text, action)
+    given = {name for name in os.environ if name.startswith("FABIR_")}
+    parser.set_defaults(unknown=sorted(given - known))
 
 
 def _serve(options: argparse.Namespace, rest: list[str]) -> None:
@@ -131,4 +143,5 @@ def _serve(options: argparse.Namespace, rest: list[str]) -> None:
         root_path=options.root_path,
         access_log=options.access_log,
         log_format=options.log_format,
+        unknown=options.unknown,
     )

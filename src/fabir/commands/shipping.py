@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from fabir.commands import AddCommand, add_reader
+from fabir.errors import InputError
 
 
 def add_commands(add: AddCommand) -> None:
@@ -34,8 +35,13 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import joined, read_squad
     from fabir.evaluation.calibration import calibrate
     from fabir.files import writing
+    from fabir.runtime.locate import BUNDLED_MODELS
     from fabir.runtime.store import change_settings
 
+    if not options.reader.exists() and (BUNDLED_MODELS / options.reader).is_dir():
+        raise InputError(
+            f"the bundled model {options.reader} is not changed: name the folder of another model"
+        )
     with writing(options.reader):
         data = joined([read_squad(path, "keep") for path in options.data])
         found = calibrate(Predictor.load(options.reader), data)
@@ -93,7 +99,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.errors import InputError
     from fabir.runtime.locate import find_model
 
     if not (options.output or options.web):
@@ -112,7 +117,6 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _export_graphs(source: Path, options: argparse.Namespace) -> None:
     from fabir.data.squad import read_squad
-    from fabir.errors import InputError
     from fabir.export.onnx import export
 
     quantise = options.quantise == "int8"

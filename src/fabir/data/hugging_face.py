@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fabir.data.tables import Numbered, Row, check_text, read_table, row_id
+from fabir.data.tables import Numbered, Row, check_id, check_text, read_table, row_id
 from fabir.errors import InputError
 
 
@@ -22,13 +22,16 @@ def rows_as_squad(path: str | Path, numbered: Iterable[Numbered]) -> dict[str, A
     """The JSON of a SQuAD file, made of the rows of the file `path`.
 
     Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
-    two lists, `text` and `answer_start`. Neighbouring rows with the same passage share it;
-    neighbouring rows with the same title share an article.
+    two lists, `text` and `answer_start`. Rows are numbered if none has an `id`.
+    Neighbouring rows with the same passage share it; neighbouring rows with the same title share an
+    article.
 
     Raises:
         InputError: a row is malformed.
     """
-    rows = [_checked(path, row) for row in numbered]
+    listed = list(numbered)
+    given = any("id" in row.row for row in listed)
+    rows = [_checked(path, row, needs_id=given) for row in listed]
     articles = [
         {"title": title, "paragraphs": _paragraphs(same)}
         for title, same in groupby(rows, key=lambda row: row["title"])
@@ -50,7 +53,7 @@ def _qa(row: Row) -> dict[str, Any]:
     return record
 
 
-def _checked(path: str | Path, numbered: Numbered) -> Row:
+def _checked(path: str | Path, numbered: Numbered, *, needs_id: bool) -> Row:
     """The row with all its fields; `answers` are SQuAD's records, or None if there are none."""
     try:
         if numbered.problem:
@@ -58,7 +61,10 @@ def _checked(path: str | Path, numbered: Numbered) -> Row:
         row = numbered.row
         missing = [name for name in ("question", "context") if name not in row]
         if missing:
-            raise InputError(f'field "{missing[0]}": missing')
+            hint = "; `fabir convert` makes data of such a table" if "passage" in row else ""
+            raise InputError(f'field "{missing[0]}": missing{hint}')
+        if needs_id and check_id(row.get("id"), "id") is None:
+            raise InputError('field "id": missing; give all rows one, or none')
         return {
             "id": row_id(numbered),
             "title": check_text(row.get("title") or "", "title", blank=True),

@@ -100,17 +100,6 @@ def common_type(kinds: Sequence[Any]) -> Any:
     return arrow.string() if arrow.types.is_null(common) else common
 
 
-def id_type(kind: Any, batches: Iterable[list[Any]]) -> Any:
-    """An Arrow type if it can hold all values, which are ids; else `int`, or `str` for dates."""
-    arrow, _ = import_arrow()
-    try:
-        for values in batches:
-            _array(values, kind)
-    except arrow.ArrowException:
-        return int if arrow.types.is_integer(_json_type(kind)) else str
-    return kind
-
-
 def as_text(value: Any) -> str:
     """A text as it is, anything else as JSON."""
     return value if type(value) is str else json.dumps(value, ensure_ascii=False)

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from fabir.data import parquet
@@ -21,7 +21,10 @@ from fabir.errors import InputError
 from fabir.files import check_output, replacing
 
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
+ENDINGS = ".jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"  # in any case
+NOT_UTF8 = "not UTF-8; convert the file, for example with iconv -f CP1252 -t UTF-8"
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
+_LONGEST_SHOWN = 40  # characters of a value in an error
 _LONGEST_CELL = 2**31 - 1  # the largest C long on every platform; csv's default is 131,072
 
 Row = dict[str, Any]
@@ -43,11 +46,19 @@ class Numbered(NamedTuple):
 
 
 def table_kind(path: str | Path) -> str:
-    """The kind of table, one of `KINDS`, from the file's suffix; empty for other files."""
-    name = str(path)
+    """The kind of table, one of `KINDS`, from the file's ending; empty if it is none of `ENDINGS`.
+
+    Upper and lower case are alike. A .ndjson file has the kind ".jsonl".
+    """
+    name = str(path).lower()
     if name.endswith(".parquet"):
         return ".parquet"
-    return next((kind for kind in KINDS if name.removesuffix(".gz").endswith(kind)), "")
+    ending = PurePath(name.removesuffix(".gz")).suffix.replace(".ndjson", ".jsonl")
+    return ending if ending in KINDS and ending != ".parquet" else ""
+
+
+def is_gzipped(path: str | Path) -> bool:
+    return str(path).lower().endswith(".gz")
 
 
 def read_table(path: str | Path, wanted: Collection[str] | None = None) -> Iterator[Numbered]:
@@ -65,7 +76,7 @@ def read_table(path: str | Path, wanted: Collection[str] | None = None) -> Itera
     """
     kind = ".jsonl" if str(path) == STDIN else table_kind(path)
     if not kind:
-        raise InputError(f"{path}: rows are read from {', '.join(KINDS)} files")
+        raise InputError(f"{path}: rows are read from {ENDINGS} files")
     size = size_of(path)
     if kind == ".parquet":
         return _parquet_rows(path, wanted)
@@ -105,19 +116,28 @@ def check_text(value: Any, name: str, *, blank: bool = False) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        problem = f"not UTF-8, or half a surrogate pair, at character {error.start}"
+        half = f"half a surrogate pair at character {error.start}"
+        problem = NOT_UTF8 if _has_other_bytes(value) else half
         raise InputError(f'field "{name}": {problem}') from error
     return value
 
 
-def check_id(value: Any, name: str, otherwise: int) -> str | int:
-    """The value of the field `name`, which is an id; or `otherwise` if it is missing or empty.
+def check_id(value: Any, name: str, advice: str = "cast it") -> str | int | None:
+    """The value of the field `name`, which is an id; None if it is missing: null, NaN or empty.
+
+    A whole number may be a float: other tools write a column of integers so if one is missing.
 
     Raises:
-        InputError: it is neither text nor an integer.
+        InputError: it is neither text nor a whole number; `advice` says what to do about it.
     """
-    if value is None or value == "":
-        return otherwise
+    if value is None or value == "" or value != value:
+        return None
+    if type(value) is float and value.is_integer():
+        return int(value)
+    if type(value) not in (int, str):
+        shown = json_line(value, exact=True).strip()
+        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+        raise InputError(f'field "{name}": {shown} is no text or whole number: {advice}')
     return value if type(value) is int else check_text(value, name)
 
 
@@ -125,9 +145,10 @@ def row_id(numbered: Numbered) -> str:
     """The field "id" as text, or the row's number if the field is missing or empty.
 
     Raises:
-        InputError: the field is neither text nor an integer.
+        InputError: the field is neither text nor a whole number.
     """
-    return str(check_id(numbered.row.get("id"), "id", numbered.number))
+    id = check_id(numbered.row.get("id"), "id")
+    return str(numbered.number if id is None else id)
 
 
 def column_types(rows: Iterable[Row], names: Iterable[str] = ()) -> dict[str, type]:
@@ -167,7 +188,7 @@ def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, Any]) 
         if table_kind(path) == ".parquet":
             parquet.write_batches(temporary, batched(rows, _GROUP), columns)
             return
-        with _open_output(temporary, gzipped=Path(path).suffix == ".gz") as file:
+        with _open_output(temporary, gzipped=is_gzipped(path)) as file:
             if table_kind(path) in (".csv", ".tsv"):
                 delimiter = "\t" if table_kind(path) == ".tsv" else ","
                 writer = csv.DictWriter(file, list(columns), delimiter=delimiter)
@@ -183,8 +204,8 @@ def _cell(value: Any) -> Any:
     return parquet.as_text(value) if isinstance(value, bool | dict | list) else value
 
 
-def json_line(row: Row, *, exact: bool = False) -> str:
-    """A row as a line of JSON, which has no infinite number and no NaN: they become null.
+def json_line(row: Any, *, exact: bool = False) -> str:
+    """A value as a line of JSON, which has no infinite number and no NaN: they become null.
 
     Args:
         exact: write them as Python's `json.loads` reads them
@@ -202,7 +223,7 @@ def _text(
     """Yield the lines of a file, and a function that returns the share read so far: 0 if the size
     is not known. Errors of reading become an InputError with the file's name."""
     with open_file(path) as raw:
-        stream = gzip.GzipFile(fileobj=raw) if str(path).endswith(".gz") else raw
+        stream = gzip.GzipFile(fileobj=raw) if is_gzipped(path) else raw
         text = io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline=newline)
         try:
             yield text, lambda: raw.tell() / size if size else 0.0
@@ -228,7 +249,8 @@ def _parsed(line: str) -> tuple[Row, str]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {}, f"not valid JSON: {getattr(error, 'msg', error)}"
+        problem = f"not valid JSON: {getattr(error, 'msg', error)}"
+        return {}, NOT_UTF8 if _has_other_bytes(line) else problem
     if type(value) is not dict:
         return {}, f"expected an object, got {type(value).__name__}"
     return value, ""
@@ -252,6 +274,8 @@ def _csv(
     csv.field_size_limit(_LONGEST_CELL)
     lines = iter(lines)
     head = next(lines, "").removeprefix("\ufeff")
+    if _has_other_bytes(head):
+        raise InputError(f"{path}: {NOT_UTF8}")
     delimiter = "\t" if table_kind(path) == ".tsv" else delimiter_of(head)
     rows = csv.reader(chain([head], lines), delimiter=delimiter)
     header = next(rows, None)
@@ -259,6 +283,11 @@ def _csv(
         raise InputError(f"{path}: its first line has no names of columns")
     parquet.check_names(path, header, wanted)
     return header, rows
+
+
+def _has_other_bytes(text: str) -> bool:
+    """Whether text that was read with `surrogateescape` has bytes that are not UTF-8."""
+    return any("\udc80" <= character <= "\udcff" for character in text)
 
 
 def delimiter_of(head: str) -> str:

@@ -72,7 +72,10 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     """
     articles = [list(group) for _, group in groupby(data.passages, key=lambda each: each.title)]
     if len(articles) < 2:
-        raise InputError("calibration needs questions about at least two articles (titles)")
+        raise InputError(
+            "calibration needs questions about at least two articles, which titles tell apart: "
+            "give a table a column `title` before fabir convert"
+        )
     asked, readings = _ask(predictor, data, articles)
     if asked.right.all() or not asked.right.any():
         raise InputError("all answers are right, or none is: there is nothing to calibrate")

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,9 @@ def export(
             question, another process is writing `output`, or a package is missing.
     """
     check_output(output / ANSWER)
+    for package in ("onnx", "onnxscript"):  # torch looks for them after half a minute
+        if not find_spec(package):
+            raise InputError(f"exporting needs {package}: pip install 'fabir[export]'")
     with writing(output), tempfile.TemporaryDirectory() as made:
         model = TorchModel.load(source)
         if calibrate is not None and not len(calibrate):
@@ -173,8 +177,6 @@ def _write_graph(
                 optimize=False,
             )
             optimize_ir(program.model, input_size_limit=_FOLDED, output_size_limit=_FOLDED)
-    except ImportError as error:
-        raise InputError(f"exporting needs {error.name}: pip install 'fabir[export]'") from error
     except Exception as error:  # torch may raise anything; the first cause says why
         cause: BaseException = error
         while cause.__cause__ is not None:

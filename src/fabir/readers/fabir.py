@@ -18,6 +18,11 @@ from fabir.readers.fabir_config import FabirConfig
 from fabir.readers.fabir_layers import REDUCTIONS, ProcessingLayer
 from fabir.readers.network import Network
 
+_WAY_OUT = (
+    "take vectors of 100 dimensions, or --network.character_filters 150 with vectors of 50, or "
+    "other --network.heads"
+)
+
 
 class Fabir(Network):
     """The whole reader (Figure 1)."""
@@ -85,7 +90,10 @@ def _embedding(config: FabirConfig, sizes: VocabularySizes) -> Embedding:
     if config.reduction == "layer":
         what = f"the features of a word ({sizes.word_dim} of them from its vector)"
         check_even(what, embedding.dim)
-        check_heads(what, embedding.dim, config.heads)
+        try:
+            check_heads(what, embedding.dim, config.heads)
+        except ValueError as error:
+            raise ValueError(f"{error}; {_WAY_OUT}") from error
     return embedding
 
 

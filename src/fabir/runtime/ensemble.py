@@ -57,6 +57,9 @@ class Ensemble:
             _mean([model.confidence.no_answer for model in models]),
         )
 
+    def __repr__(self) -> str:
+        return f"<Ensemble of {', '.join(map(repr, self.models))}>"
+
     @property
     def steps(self) -> Steps:
         return Steps(*map(lcm, *(model.steps for model in self.models)))

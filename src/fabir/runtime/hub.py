@@ -44,8 +44,7 @@ def fetch(name: str, revision: str | None = None) -> Path:
             name, revision=revision, allow_patterns=list(FILES)
         )
     except Exception as error:  # of the hub, of HTTP or of the file system
-        what = f"there is no folder {name}, nor does the Hugging Face hub give it"
-        raise _hub_error(what, error) from error
+        raise InputError(f"there is no folder {name}, {_why_no_download(error)}") from error
     return Path(folder)
 
 
@@ -77,10 +76,19 @@ def push(folder: str | Path, name: str, *, private: bool = False, token: str | N
                 shutil.copyfile(card, Path(whole, card.name))
             api.upload_folder(repo_id=name, folder_path=whole)
     except Exception as error:
-        raise _hub_error(f"the Hugging Face hub does not take {name}", error) from error
+        what = f"the Hugging Face hub does not take {name}"
+        raise InputError(f"{what}: {_reason(error)}") from error
     return str(address)
 
 
-def _hub_error(what: str, error: Exception) -> InputError:
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return InputError(f"{what}: {reason}")
+def _why_no_download(error: Exception) -> str:
+    kinds = {type(each).__name__ for each in (error, error.__cause__)}  # some are new in the hub
+    if "OfflineModeIsEnabled" in kinds:
+        return "and HF_HUB_OFFLINE forbids a download from the Hugging Face hub"
+    if "LocalEntryNotFoundError" in kinds:
+        return "and the Hugging Face hub cannot be reached"
+    return f"nor does the Hugging Face hub give it: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

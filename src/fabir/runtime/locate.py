@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
+from fabir.errors import InputError
 from fabir.runtime.hub import fetch
 
 BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
 BUNDLED = BUNDLED_MODELS / "fast"  # the default
-_NAMES = {"bundled": BUNDLED, "fast": BUNDLED, "accurate": BUNDLED_MODELS / "accurate"}
+_NAMES = {"fast": BUNDLED, "accurate": BUNDLED_MODELS / "accurate"}
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
@@ -15,13 +16,13 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
     """The folder of a model; whether it holds one is not checked.
 
     Args:
-        model: a folder; None or "bundled" for the default, "fast"; or, if there is no such folder,
+        model: a folder; None for the default, "fast"; or, if there is no such folder,
             the name of a bundled model, "fast" or "accurate", or "owner/name" on the Hugging Face
             hub, which is downloaded
         revision: on the hub, a branch, tag or commit
 
     Raises:
-        InputError: the download fails.
+        InputError: the download fails, or it is a name that "fast" once had.
     """
     if model is None:
         return BUNDLED
@@ -30,6 +31,8 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
         return folder
     if str(model) in _NAMES:
         return _NAMES[str(model)]
+    if str(model) == "bundled":
+        raise InputError("the model bundled is called fast")
     if _HUB_NAME.fullmatch(folder.as_posix()):
         return fetch(folder.as_posix(), revision)
     return folder

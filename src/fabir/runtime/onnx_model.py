@@ -101,6 +101,7 @@ class OnnxModel:
         calibration: of scores in a search
         confidence: calibration of the probabilities of answers and of no answer
         digests: the checksums of the folder's files
+        reader: the name of the architecture
     """
 
     vocabulary: Vocabulary
@@ -109,8 +110,9 @@ class OnnxModel:
     no_answer_threshold: float = 1.0
     calibration: Calibration = NEUTRAL
     confidence: Confidence = UNCALIBRATED
-    digests: dict[str, str] = field(default_factory=dict, repr=False)
-    _vectors: VectorTable = field(default_factory=VectorTable, init=False, repr=False)
+    digests: dict[str, str] = field(default_factory=dict)
+    reader: str = ""
+    _vectors: VectorTable = field(default_factory=VectorTable, init=False)
     steps = Steps(passage=8, question=4, types=1, characters=1)
     batch_words = 4096  # attention maps fit in the processor's cache
     files = ONNX
@@ -128,8 +130,13 @@ class OnnxModel:
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=True)
         model = kind(vocabulary, words, folder.absolute(), *_decisions(settings), settings.files)
+        model.reader = settings.reader
         model.open()
         return model
+
+    def __repr__(self) -> str:
+        words = len(self.vocabulary.trained) + len(self.vocabulary.fixed)
+        return f"<OnnxModel {self.folder.name}: {self.reader}, {words:,} words>"
 
     def open(self) -> None:
         """Open the graphs. An InputError names a graph that cannot be read."""

@@ -62,6 +62,11 @@ class TorchModel:
     steps = COARSE  # lengths in a batch are padded to multiples of these
     bfloat16: ClassVar[bool | None] = None  # use that precision; None: where it is faster
 
+    def __repr__(self) -> str:
+        weights = sum(each.numel() for each in self.network.parameters())
+        words = len(self.vocabulary.trained) + len(self.vocabulary.fixed)
+        return f"<TorchModel: {self.name}, {weights:,} weights, {words:,} words>"
+
     @property
     def batch_words(self) -> int:
         """The fastest batch size, in padded passage words."""

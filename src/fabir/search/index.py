@@ -136,11 +136,17 @@ class Index:
         Args:
             sources: files and folders to index; by default those of the last build
             skip, notice: as for `build`
+
+        Raises:
+            InputError: as for `build`; or a source of the last build is not there.
         """
         old = open_generation(self.folder)
+        previous: list[str] = old.manifest["sources"]
+        if sources is None:
+            _check_sources(previous, self.folder)
         build(
             self.folder,
-            old.manifest["sources"] if sources is None else sources,
+            previous if sources is None else sources,
             settings=old.settings,
             skip=skip or _reject,
             notice=notice,
@@ -269,6 +275,16 @@ def _without_marks(heading: str) -> str:
     """A heading without the marks and lines of Markdown and reStructuredText, on one line."""
     lines = (line.strip("#=-~*^`+ \t\r") for line in heading.split("\n"))
     return " ".join(filter(None, lines)) or heading
+
+
+def _check_sources(sources: Iterable[str], folder: Path) -> None:
+    for source in sources:
+        if not Path(source).exists():
+            update = f"fabir index FOLDER --output {printable(folder)} --update"
+            raise InputError(
+                f"cannot read {printable(source)}: no such file or folder; if it has moved, "
+                f"name all sources as they are now: {update}"
+            )
 
 
 def _reject(reason: str) -> None:

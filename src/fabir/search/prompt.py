@@ -9,10 +9,13 @@ from pathlib import Path
 from fabir.errors import InputError
 
 _HISTORY_SIZE = 1000  # questions
+_ENDS = "quit, an empty line or Ctrl+D ends it"
 
 
 def read_questions() -> Iterator[str]:
-    """Yield typed questions until an empty line. From a pipe, yield every line that is not blank.
+    """Yield typed questions until an empty line, "quit" or "exit"; "help" prints a line instead.
+
+    From a pipe, yield every line that is not blank.
 
     Raises:
         InputError: the input from the pipe is not in the system's encoding.
@@ -23,10 +26,13 @@ def read_questions() -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise InputError(f"standard input is not {error.encoding} text: convert it") from error
         return
-    print("Ask; an empty line or Ctrl-D ends it.", file=sys.stderr)
+    print(f"Ask; {_ENDS}.", file=sys.stderr)
     with _history(_history_file()):
-        while question := _read_line():
-            yield question
+        while (question := _read_line()).lower() not in ("", "quit", "exit"):
+            if question.lower() == "help":
+                print(f"Type a question about the indexed documents; {_ENDS}.", file=sys.stderr)
+            else:
+                yield question
 
 
 def _read_line() -> str:

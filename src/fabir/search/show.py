@@ -12,6 +12,7 @@ from fabir.terminal import print_json
 
 UNSURE = 0.3  # score of an answer, below which a doubt is said
 _HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
+_ROW = re.compile(r"(.*\.xls[xm])#(.*)!(\d+)", re.IGNORECASE | re.DOTALL)  # of a workbook
 
 
 def show_json(question: str, result: Result) -> None:
@@ -20,10 +21,10 @@ def show_json(question: str, result: Result) -> None:
 
 
 def show_text(question: str, result: Result) -> None:
-    """Print one line per answer: its text and place. On a terminal, print its sentence too."""
+    """Print one line per answer: text, place and score. On a terminal, print its sentence too."""
     if not _on_terminal():
         for answer in result.answers:
-            print(f"{_plain(answer.text)}\t{place(answer)}")
+            print(_columns(answer))
         return
     from rich.console import Console
     from rich.text import Text
@@ -42,11 +43,9 @@ def show_text(question: str, result: Result) -> None:
 
 
 def show_row(question: str, result: Result) -> None:
-    """Print a line per answer: question, text and place. The last two are empty without answers."""
-    for answer in result.answers:
-        print(f"{_plain(question)}\t{_plain(answer.text)}\t{place(answer)}")
-    if not result.answers:
-        print(f"{_plain(question)}\t\t")
+    """Print a line per answer: question, text, place and score. Without answers these are empty."""
+    for columns in [_columns(answer) for answer in result.answers] or ["\t\t"]:
+        print(f"{_plain(question)}\t{columns}")
 
 
 def show_doubt(result: Result) -> None:
@@ -55,7 +54,7 @@ def show_doubt(result: Result) -> None:
         text = _plain(guess.text)
         print(withheld_line(result.no_answer, text, guess.score, "documents"), file=sys.stderr)
     elif not result.answers:
-        print("no passage answers that", file=sys.stderr)
+        print("the reader finds no answer in the documents", file=sys.stderr)
     elif result.answers[0].score < UNSURE:
         print(f"probably not in the documents ({100 * result.no_answer:.0f} %)", file=sys.stderr)
 
@@ -63,13 +62,20 @@ def show_doubt(result: Result) -> None:
 def place(answer: Found) -> str:
     """The place of an answer, for people."""
     where = answer.document
-    if answer.page is not None:
+    if row := _ROW.fullmatch(where):
+        where = f"{row[1]}, sheet {row[2]}, row {row[3]}"
+    elif answer.page is not None:
         where += f", page {answer.page}"
     elif answer.line is not None:
         where += f", line {answer.line}"
     elif answer.heading:
         where += f", under {_plain(answer.heading)}"
     return f"{where} (and {len(answer.copies)} more)" if answer.copies else where
+
+
+def _columns(answer: Found) -> str:
+    """Text, place and score of an answer, separated by tabs."""
+    return f"{_plain(answer.text)}\t{place(answer)}\t{answer.score:.2f}"
 
 
 def _plain(text: str) -> str:

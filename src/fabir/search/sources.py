@@ -14,6 +14,7 @@ from fabir.documents.base import printable
 from fabir.documents.reading import Skip, check_kind, is_document
 from fabir.errors import InputError
 
+_LEFT_OUT = ".", "~$"  # hidden files, among them LibreOffice's locks; Microsoft Office's locks
 _SETTLED = 2 * 10**9  # nanoseconds; a later change certainly gives another modification time
 
 
@@ -43,7 +44,8 @@ class Found(NamedTuple):
 def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
     """The documents at and below `roots`.
 
-    Hidden files, links and files of other kinds in folders are left out.
+    Hidden files, links, lock files of office programs and files of other kinds in folders are left
+    out.
 
     Raises:
         InputError: a root is missing, or is a file of an unknown kind.
@@ -70,11 +72,11 @@ def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
 
 
 def _walk(root: Path, leave_out: Path, warn: Callable[[OSError], None]) -> Iterator[Path]:
-    """Regular files that are not hidden, of any kind."""
+    """Regular files that are neither hidden nor lock files, of any kind."""
     for folder, folders, names in os.walk(root, onerror=warn):
         here = Path(folder)
         folders[:] = [name for name in folders if name[0] != "." and here / name != leave_out]
-        for path in (here / name for name in names if name[0] != "."):
+        for path in (here / name for name in names if not name.startswith(_LEFT_OUT)):
             if stat.S_ISREG(path.lstat().st_mode):
                 yield path
 

@@ -50,10 +50,18 @@ def create_app(
     see docs/service.md.
 
     Args:
-        predictor, asker, explainer, tokens: see `Parts`
-        max_waiting: see `Batcher`
-        allowed_hosts: see `Guard`
+        predictor: reads the passages; only the asker may share it
+        asker: answers from an index; without it there is none to ask
+        explainer: makes the attention view; by default that of `fast`
+        tokens: one of them must come with a request; if there are none, no token is needed
+        max_waiting: words that may wait to be read, of short requests and of long ones; further
+            requests are answered with 503
+        allowed_hosts: names to accept in the Host header, besides "localhost" and IP addresses;
+            None accepts any host, unlike `fabir serve` on this computer only
         cors: origins whose pages may ask, such as "https://a.example"; "*" for any
+
+    Raises:
+        InputError: the tokens are one string, or one of them has characters that none may have.
     """
     service = Service(Parts(predictor, asker, explainer, tokens), max_waiting)
 

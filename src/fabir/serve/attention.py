@@ -28,7 +28,7 @@ class Explainer:
         folder: a reader's folder or name; that of `fast` by default
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = find_model(folder)
         self._thread = ThreadPoolExecutor(1, "fabir-explainer")
         self._pending = 0

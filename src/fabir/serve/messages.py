@@ -161,7 +161,10 @@ class Health(BaseModel):
     status: str
     version: str
     index: Annotated[bool, Field(description="whether there is an index to ask")]
-    explain: Annotated[str | None, Field(description="why there is no attention view, or null")]
+    explain: Annotated[
+        str | None,
+        Field(description="null if `/explain` is offered, else the reason why it is not"),
+    ]
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -53,6 +53,8 @@ class Metrics:
         self.reloads = Counter(
             "fabir_reloads", "Reloads of model and index", ["result"], registry=registry
         )
+        for result in ("done", "failed"):
+            self.reloads.labels(result)  # begins at 0, so that rate() sees the first reload
         self.waiting = Gauge("fabir_waiting_words", "Words that wait to be read", registry=registry)
 
     def count_question(self, path: str, answered: bool) -> None:

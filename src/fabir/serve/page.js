@@ -17,8 +17,10 @@ const add = (parent, kind, text, className) => {
   return made;
 };
 const percent = score => (score < .001 ? "< 0.1" : (100 * score).toFixed(1)) + " %";
-const placeOf = found => [found.document, found.page ? "page " + found.page : found.line ? "line " + found.line
-  : found.heading ? "under " + found.heading : ""].filter(Boolean).join(", ");
+const ROW = /^(.*\.xls[xm])#(.*)!(\d+)$/is;  // of a workbook
+const nameOf = document => document.replace(ROW, "$1, sheet $2, row $3");
+const placeOf = found => [nameOf(found.document), ROW.test(found.document) ? "" : found.page ? "page " + found.page
+  : found.line ? "line " + found.line : found.heading ? "under " + found.heading : ""].filter(Boolean).join(", ");
 const fromIndex = () => by("from-index").checked;
 let health = {};
 let running = new AbortController();  // of the requests of the last attempt
@@ -151,7 +153,6 @@ const ask = (asking, again = false) => async signal => {
   (index ? showFound : showPassage)(asking, found);
   by("results").hidden = false;
   by("attention").hidden = !asked || !!health.explain;
-  by("unexplained").textContent = health.explain ? "No view of the attention: " + health.explain + "." : "";
   by("guess").textContent = found.best_guess ? guessed(found.best_guess, found.no_answer) : "";
   by("heading").hidden = !count;
   remember(asking, again);
@@ -185,7 +186,7 @@ function visit() {
   by("document").hidden = name === null;
   by("form").hidden = name !== null;
   by("results").hidden = name !== null || shown === null || location.hash !== shown;
-  document.title = name === null ? "fabir: ask a text" : name;
+  document.title = name === null ? "fabir: ask a text" : nameOf(name);
   if (name !== null) attempt("Reading \u2026", openDocument(name, +given.get("start") || 0, given.get("answer") || ""));
   else if (given.has("question") && by("results").hidden) attempt("Reading \u2026", askAgain(given));
   else attempt("", () => "");
@@ -203,7 +204,7 @@ const askAgain = given => async signal => {
   return ask(inForm(), true)(signal);
 };
 const openDocument = (name, start, answer) => async signal => {
-  by("name").textContent = name;
+  by("name").textContent = nameOf(name);
   by("back").href = shown || "#";
   by("back").textContent = shown ? "Back to the answers" : "Ask a question";
   by("about").textContent = "";
@@ -254,6 +255,7 @@ async function start() {
     if (health.status !== "ok") throw foreign(200);
   });
   if (health.status !== "ok") return;
+  by("form").hidden = false;
   by("sources").hidden = !health.index;
   choose(health.index);
   if (!health.index) fill();

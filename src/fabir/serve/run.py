@@ -11,7 +11,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ _PACKAGES = (
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 _ORIGIN = re.compile(r"\*|https?://[^\s/?#@]+")
 _ROOT = re.compile(r"(/[^\s/?#]+)*")
+_MAX_PORT = 65_535
 _BACKLOG = 1_000  # connections that wait to be accepted
 
 
@@ -52,6 +52,7 @@ class Sources:
         Raises:
             InputError: something of it does not exist or cannot be used.
         """
+        from fabir.answer.predictor import Predictor
         from fabir.serve.attention import Explainer
         from fabir.serve.service import Parts
         from fabir.serve.tokens import read_tokens
@@ -78,11 +79,12 @@ def serve(
     root_path: str = "",
     access_log: bool = True,
     log_format: str = "text",
+    unknown: Sequence[str] = (),
 ) -> None:
     """Answer over HTTP until a signal stops the service. Requests received by then are answered.
 
     SIGHUP reads the sources again. Requests that have begun are answered from the old ones, and
-    all are if the new ones cannot be used.
+    all are if the new ones cannot be used. While it starts, SIGHUP does nothing.
 
     Args:
         port: 0 for any free port; stderr shows it
@@ -92,11 +94,13 @@ def serve(
         root_path: the path that a proxy takes off the requests' paths, such as "/qa"
         access_log: whether to log every request to stdout
         log_format: see `configure_logs`
+        unknown: variables of the environment to warn of, which stand for no option
 
     Raises:
         InputError: a package is missing, a source cannot be used, or an option is invalid.
     """
-    _check(host, names, cors, root_path)
+    _handle_signals_of_start()
+    _check(host, port, names, cors, root_path)
     try:
         from fabir.serve.app import create_app
         from fabir.serve.connections import MAX_CONNECTIONS
@@ -108,8 +112,6 @@ def serve(
         raise InputError("serving needs FastAPI: pip install 'fabir[serve]'") from error
     configure_logs(log_format, access_log)
     listening = _listen(host, port)
-    if hasattr(signal, "SIGHUP") and not os.isatty(0):  # Windows does not have it
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     parts = sources.load()
     hosts = _allowed_hosts(listening, names)
     app = create_app(**parts._asdict(), allowed_hosts=hosts, cors=cors)
@@ -117,17 +119,30 @@ def serve(
     for each in (signal.SIGINT, signal.SIGTERM):
         # Before uvicorn handles it, and again after uvicorn's shutdown.
         signal.signal(each, lambda *_: setattr(server, "should_exit", True))
-    notices.info("answering on %s; Ctrl+C stops it", _address(listening))
+    needed = "requests need a token; " if parts.tokens else ""
+    notices.info("answering on %s; %sCtrl+C stops it", _address(listening), needed)
     if not _is_loopback(listening):
         lack = "encryption" if parts.tokens else "a token or encryption"
         notices.warning("other computers can ask too, without %s: put a proxy before it", lack)
+    if unknown:
+        notices.warning("no variable of fabir serve, so ignored: %s", ", ".join(unknown))
     _allow_open_files(MAX_CONNECTIONS)
     server.run(sockets=[listening])
 
 
-def _check(host: str, names: Sequence[str], cors: Sequence[str], root_path: str) -> None:
+def _handle_signals_of_start() -> None:
+    """Until it answers there is nothing to reload and nothing to finish."""
+    if hasattr(signal, "SIGHUP") and not os.isatty(0):  # Windows does not have it
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: os._exit(0))
+
+
+def _check(host: str, port: int, names: Sequence[str], cors: Sequence[str], root_path: str) -> None:
     if not host:
         raise InputError("--host is empty: name an address, such as 127.0.0.1")
+    if not 0 <= port <= _MAX_PORT:
+        raise InputError(f"--port {port} is no port: choose one from 0 to {_MAX_PORT}")
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} is no name of a host: give it without scheme and port")
@@ -157,8 +172,8 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (while ")[0]  # what Python adds
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error
 
 

@@ -24,9 +24,7 @@ from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked, writing
-from fabir.layers.embedding import VocabularySizes
 from fabir.process_settings import tune_for_training
-from fabir.readers import build_network
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies.results import LOCK, Run, Table
 from fabir.studies.study import Study, sample
@@ -34,7 +32,7 @@ from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import end_with_parent, in_launcher
 from fabir.training.metrics import best_scores, curve, hours_until, median_rate
-from fabir.training.run import train
+from fabir.training.run import check_network, train
 from fabir.training.settings import RunConfig
 
 _GOAL = 77.0  # F1; QANet's paper measures the hours until a run reaches it
@@ -159,11 +157,9 @@ def _sample(path: Path, questions: int, part: Path) -> Path:
 def _check_networks(runs: list[Run], files: RunFiles) -> None:
     """Raise InputError for a row whose network does not fit the vectors, before any training."""
     dim = files.read_vectors().dim
-    sizes = VocabularySizes(word_dim=dim, trained_words=1, fixed_words=0, characters=2)
     for run in runs:
         try:
-            with torch.device("meta"):  # shapes alone
-                build_network(run.config.reader, run.config.network, sizes)
+            check_network(run.config, dim)
         except InputError as error:
             raise InputError(f"row {run.row.name}: {error}") from error
 

@@ -125,12 +125,18 @@ class Study:
         return self.budgets[name]
 
     def chosen(self, names: list[str]) -> list[Row]:
-        """The rows called `names`, in the study's order; all if there are no names."""
-        unknown = set(names) - {row.name for row in self.rows}
+        """The rows called `names`, in the study's order; all if there are no names.
+
+        A name that no row has may be the configuration of rows.
+        """
+        rows = {row.name for row in self.rows}
+        configs = set(names) - rows
+        unknown = configs - {row.config for row in self.rows}
         if unknown:
             known = ", ".join(row.name for row in self.rows)
             raise InputError(f"the study has no row {sorted(unknown)[0]!r}, but {known}")
-        return [row for row in self.rows if not names or row.name in names]
+        wanted = [row for row in self.rows if row.name in names or row.config in configs]
+        return wanted if names else list(self.rows)
 
     def run_config(self, row: Row, name: str) -> RunConfig:
         """The configuration of a row on the budget called `name`."""

@@ -26,6 +26,10 @@ class Progress:
     logged: int = 0  # the last step with a line among the metrics
     settings: str = ""  # digest of what the run depends on; a resumed run must have the same
 
+    def out_of_patience(self, patience: int) -> bool:
+        """Whether `patience` evaluations were no better; never if it is 0."""
+        return 0 < patience <= self.stale
+
 
 def save_checkpoint(folder: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -> None:
     """Write groups of named tensors ("network", "average", "moment" ...) with the progress."""

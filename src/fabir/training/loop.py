@@ -16,7 +16,7 @@ from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout
-from fabir.progress import live_line
+from fabir.progress import clock, live_line
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.examples import Examples
@@ -90,7 +90,7 @@ class Trainer:
             self._prepare_folder()
         saved = time.monotonic()
         with live_line() if self.main else nullcontext(lambda line: None) as show:
-            while self.progress.step < self.total and not self._out_of_patience():
+            while not self._is_finished():
                 started = time.monotonic()
                 loss = self.step()
                 self.progress.seconds += time.monotonic() - started
@@ -133,8 +133,9 @@ class Trainer:
             progress.epoch, progress.batch = progress.epoch + 1, 0
         return loss
 
-    def _out_of_patience(self) -> bool:
-        return 0 < self.config.patience <= self.progress.stale
+    def _is_finished(self) -> bool:
+        progress = self.progress
+        return progress.step >= self.total or progress.out_of_patience(self.config.patience)
 
     def _epoch(self, epoch: int) -> list[np.ndarray]:
         """The batches of an epoch."""
@@ -303,5 +304,5 @@ class Trainer:
         best = f"best F1 {progress.best_f1:.2f}  " if progress.best_f1 >= 0 else ""
         return (
             f"epoch {progress.step / self.per_epoch:.2f}/{self.config.epochs}  "
-            f"loss {self._smooth:.3f}  {rate:.0f} questions/s  {best}{left / 3600:.1f} h left"
+            f"loss {self._smooth:.3f}  {rate:.0f} questions/s  {best}{clock(left)} left"
         )

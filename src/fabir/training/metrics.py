@@ -38,9 +38,14 @@ def _evaluations(folder: Path) -> list[dict[str, float]]:
     return [line for line in _lines(folder) if "f1" in line]
 
 
+def best_evaluation(folder: Path) -> dict[str, float]:
+    """The line of the evaluation with the highest F1, whose weights are in the folder."""
+    return max(_evaluations(folder), key=lambda line: line["f1"])
+
+
 def best_scores(folder: Path) -> dict[str, float]:
-    """The scores of the evaluation with the highest F1, whose weights are in the folder."""
-    best = max(_evaluations(folder), key=lambda line: line["f1"])
+    """The scores of `best_evaluation`."""
+    best = best_evaluation(folder)
     return {name: value for name, value in best.items() if name not in _COURSE}
 
 

@@ -16,15 +16,19 @@ from fabir.data.squad import Dataset, joined
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import writing
+from fabir.layers.embedding import VocabularySizes
+from fabir.readers import build_network
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import read_vocabulary
 from fabir.runtime.torch_model import TorchModel
+from fabir.text.vectors import Vectors
 from fabir.text.vocabulary import Vocabulary, build_vocabulary
-from fabir.training.checkpoint import FILE, load_checkpoint
+from fabir.training.checkpoint import FILE, Progress, load_checkpoint
 from fabir.training.distillation import teacher_digest, teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
+from fabir.training.metrics import best_evaluation
 from fabir.training.notes import note
 from fabir.training.settings import RunConfig, TrainingConfig
 from fabir.training.trackers import check_trackers
@@ -53,16 +57,40 @@ def train(
     check_trackers(log_with)
     files = replace(files, hold_back=files.dev is None)
     # Of the processes that a launcher starts, all with one folder, the first one holds the lock.
-    with writing(output) if os.environ.get("RANK", "0") == "0" else nullcontext():
+    first = os.environ.get("RANK", "0") == "0"
+    with writing(output) if first else nullcontext():
         if not resume and (output / FILE).exists():
             raise InputError(
                 f"{output} holds a training run: add --resume to go on, or name another"
             )
+        if resume and _is_finished(progress := load_checkpoint(output)[0], config.training):
+            epochs = f"{progress.epoch} epoch{'s' * (progress.epoch != 1)}"
+            note(f"{output} is trained to its end ({epochs})")
+            return progress.best_f1
         if processes is None:
             processes = best_processes(config.training)
         # The job has no name here, so that `launch` can free it.
         launch(_job(config, files, output, resume, tuple(log_with)), processes)
+        if first:  # which writes the metrics; others may be here before
+            best = best_evaluation(output)
+            scores = f"F1 {best['f1']:.1f}, EM {best['exact']:.1f}"
+            note(f"{output}: {scores} after epoch {best['epoch']:g} of {config.training.epochs}")
         return load_checkpoint(output)[0].best_f1
+
+
+def check_network(config: RunConfig, dim: int) -> None:
+    """Check before long work that a network can be built with vectors of `dim` numbers.
+
+    Raises:
+        InputError: it cannot.
+    """
+    sizes = VocabularySizes(word_dim=dim, trained_words=1, fixed_words=0, characters=2)
+    with torch.device("meta"):  # shapes alone
+        build_network(config.reader, config.network, sizes)
+
+
+def _is_finished(progress: Progress, config: TrainingConfig) -> bool:
+    return progress.epoch >= config.epochs or progress.out_of_patience(config.patience)
 
 
 def _job(
@@ -114,6 +142,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     Raises:
         InputError: files that cannot be read, or a reader to go on from that has another network.
     """
+    vectors = None if files.start or files.words else _vectors(config, files)
     parts = list(files.read_train())
     file_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     data = joined(parts)
@@ -129,7 +158,8 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     elif files.words:
         reader = _sharing(config, files.words)
     else:
-        reader = _new(config, features, files, no_answer)
+        assert vectors
+        reader = _new(config, features, vectors, no_answer)
     _check_tokeniser(config, reader.vocabulary, files.start or files.words)
     head = reader.network.tells_no_answer
     if head and not no_answer:
@@ -174,7 +204,8 @@ def _check_resumable(
         raise InputError(f"{output} was trained with word_rows {tuned}: resume with as many")
 
 
-def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool) -> TorchModel:
+def _vectors(config: RunConfig, files: RunFiles) -> Vectors:
+    """The vectors of a new reader, of a dimension that its network takes."""
     vectors = files.read_vectors()
     meant = config.vectors.dim
     if meant not in (0, vectors.dim):
@@ -182,6 +213,11 @@ def _new(config: RunConfig, features: Features, files: RunFiles, no_answer: bool
             f"the vectors in {files.vectors} have {vectors.dim} dimensions, the configuration is "
             f"meant for {meant} (vectors.dim)"
         )
+    check_network(config, vectors.dim)
+    return vectors
+
+
+def _new(config: RunConfig, features: Features, vectors: Vectors, no_answer: bool) -> TorchModel:
     has_head = getattr(config.network, "no_answer_hidden", 0) > 0
     vocabulary, rows = build_vocabulary(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer and not has_head

@@ -1,0 +1,68 @@
+"""What `fabir predict` refuses in one line, and what it says of a complete output."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bulk_rows import write_rows
+from fabir.cli import main
+
+
+@pytest.fixture
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table in the folder where the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return write_rows(tmp_path / "rows.jsonl", 3)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(["predict", *arguments])
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_complete_output_is_said(
+    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for said in ("3 rows answered\n", "already complete: 3 rows\n"):
+        main(["predict", "rows.jsonl", "--reader", str(reader), "--output", "a.CSV", "--resume"])
+        assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("z.xlsx", "rows are written as .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"),
+        ("x.parquet.gz", "rows are written as"),
+        ("answers", "official predictions as .json"),
+        ("x.json.gz", "official predictions as .json"),
+        ("-", "-: the output must be a file, since a run is resumed from it"),
+        ("/dev/stdout", "/dev/stdout: the output must be a file"),
+    ],
+)
+def test_other_outputs_are_refused(
+    rows: Path, capsys: pytest.CaptureFixture[str], output: str, message: str
+) -> None:
+    assert message in refused(capsys, "rows.jsonl", "--output", output)
+
+
+def test_predictions_are_made_of_known_kinds_and_of_ids(
+    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--reader", str(reader), "--output", "p.JSON")
+    main(["predict", "rows.jsonl", *options])
+    assert list(json.loads(Path("p.JSON").read_text())) == ["q0", "q1", "q2"]
+    rows.write_text(rows.read_text().replace('"q1"', "null"))
+    assert 'row 2, field "id": missing' in refused(capsys, "rows.jsonl", *options)
+    rows.rename("rows.xlsx")
+    assert "rows.xlsx: questions are read from" in refused(capsys, "rows.xlsx", *options)
+
+
+def test_data_after_keep_is_told_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "--output", "a.csv", "--keep", "n", "parts/")
+    assert "required: DATA; --keep takes all names that follow it: name DATA first" in line
+    assert "--keep" not in refused(capsys, "rows.csv", "--keep", "n")
