@@ -27,7 +27,7 @@ from fabir.data.tables import (
 )
 from fabir.errors import InputError
 from fabir.files import writing
-from fabir.progress import live_line, track
+from fabir.progress import clock, live_line, track
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import model_files
 
@@ -249,12 +249,7 @@ def _progress(journal: Journal) -> Iterator[Callable[[float], None]]:
             rate = (rows - before) / seconds
             line = f"{rows:,} rows, {rate:,.0f} a second"
             if share:
-                line += f", {share:.0%}, {_clock(rows * (1 - share) / share / rate)} left"
+                line += f", {share:.0%}, {clock(rows * (1 - share) / share / rate)} left"
             live(line)
 
         yield show
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
