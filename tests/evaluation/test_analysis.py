@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabir.data.squad import Dataset
+from fabir.data.squad import Answer, Dataset
 from fabir.errors import InputError
 from fabir.evaluation.analysis import _calibration, _summary, analyse
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
@@ -73,11 +73,26 @@ def test_a_calibration_curve_by_hand() -> None:
     """Twenty shuffled answers; those with a confidence above one half are right."""
     order = np.random.default_rng(0).permutation(20)
     sure = (order + 1) / 20
-    curve = _calibration(sure, 100.0 * (sure > 0.5))
+    curve = _calibration(sure, sure > 0.5)
     said = [(2 * pair + 1.5) / 20 for pair in range(10)]
     assert curve["curve"] == [[round(s, 4), float(s > 0.5)] for s in said]
     gaps = [1 - s if s > 0.5 else s for s in said]
     assert curve["error"] == pytest.approx(sum(gaps) / 10, abs=1e-4)
+
+
+def test_right_is_what_a_score_promises() -> None:
+    """A score is the probability of an F1 of at least 0.5, if there is an answer."""
+    data = dataset()
+    passage = data.passages[0]
+    question = replace(passage.questions[0], answers=(Answer("a b c", 0),))
+    data = Dataset((replace(passage, text="a b c d e", questions=(question,)),), "1.1")
+    found = {"one": {question.id: reading("b c d e", 0.8, no_answer=0.25)}}
+    vocabularies = {"one": small_vocabulary()}
+    curve = analyse(data, found, {"one": 1.0}, vocabularies)["readers"]["one"]["calibration"]
+    assert curve["curve"] == [[0.8, 1.0]]  # F1 is 2 / 3: "a" does not count
+    data = replace(data, version="v2.0")
+    curve = analyse(data, found, {"one": 1.0}, vocabularies)["readers"]["one"]["calibration"]
+    assert curve["curve"] == [[0.6, 1.0]]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])

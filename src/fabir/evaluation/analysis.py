@@ -11,6 +11,7 @@ from fabir.answer.predictor import Reading
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
+from fabir.evaluation.calibration import RIGHT
 from fabir.evaluation.squad import question_scores
 from fabir.text.vocabulary import Vocabulary
 
@@ -76,8 +77,12 @@ def analyse(
     for name, readings in found.items():
         exact, f1 = question_scores(data, texts[name])
         scores = np.array([(f1[row["id"]], exact[row["id"]]) for row in questions], float) * 100
+        answerable = not data.has_unanswerable
         sure = np.array(
-            [_confidence(readings[row["id"]], texts[name][row["id"]]) for row in questions]
+            [
+                _confidence(readings[row["id"]], texts[name][row["id"]], answerable)
+                for row in questions
+            ]
         )
         unknown = [
             {each.name: each.group(question, vocabularies[name]) for each in UNKNOWN_WORDS}
@@ -98,16 +103,18 @@ def analyse(
                 **{each.name: _grouped(questions, each, scores) for each in GROUPINGS},
                 **{each.name: _grouped(unknown, each, scores) for each in UNKNOWN_WORDS},
             },
-            "calibration": _calibration(sure, scores[:, 1]),
+            "calibration": _calibration(sure, scores[:, 0] >= 100 * RIGHT),
         }
         if data.has_unanswerable:
             models[name]["no_answer"] = _confusion(questions, texts[name])
     return {"readers": models, "questions": questions, "worst": _worst(questions)}
 
 
-def _confidence(reading: Reading, text: str) -> float:
-    """The model's confidence: the probability of its answer, or of no answer."""
-    return reading.answers[0].score if text else reading.no_answer
+def _confidence(reading: Reading, text: str, answerable: bool) -> float:
+    """The probability that what a model says is right: its answer, or that there is none."""
+    if not text:
+        return reading.no_answer
+    return reading.answers[0].score * (1 if answerable else 1 - reading.no_answer)
 
 
 def _summary(scores: np.ndarray) -> dict[str, Any]:
@@ -133,11 +140,11 @@ def _grouped(rows: Sequence[Mapping[str, Any]], grouping: Any, scores: np.ndarra
     }
 
 
-def _calibration(sure: np.ndarray, exact: np.ndarray) -> dict[str, Any]:
+def _calibration(sure: np.ndarray, right: np.ndarray) -> dict[str, Any]:
     """How often answers of a given confidence are right, and the expected calibration error."""
     order = np.argsort(sure, kind="stable")
     bins = [part for part in np.array_split(order, BINS) if len(part)]
-    curve = [(float(sure[part].mean()), float(exact[part].mean()) / 100) for part in bins]
+    curve = [(float(sure[part].mean()), float(right[part].mean())) for part in bins]
     sizes = [len(part) / len(order) for part in bins]
     error = sum(s * abs(said - was) for s, (said, was) in zip(sizes, curve, strict=True))
     return {

@@ -154,7 +154,7 @@ def _calibration(analysis: dict[str, Any]) -> Any:
             **style(number),
             label=f"{model}, expected error {error:.2f}",
         )
-    axes.set(xlabel="probability given", ylabel="share that is right (EM)")
+    axes.set(xlabel="probability given", ylabel="share that is right (F1 of 0.5 or more)")
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.legend(frameon=False)
     return figure
