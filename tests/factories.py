@@ -1,6 +1,7 @@
 """Tiny vocabularies, batches, configurations, readers and answers for tests. No tests here."""
 
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from fabir.runtime.torch_model import TorchModel
 from fabir.studies.study import Study, read_study
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, Vocabulary, WordTable
-from fabir.training.config_files import shipped_rows
+from fabir.training.config_files import load_config, shipped_rows
+from fabir.training.settings import RunConfig
 
 PUBLISHED = sorted((Path(__file__).parent.parent / "dev").glob("results/*/results.json"))
 CONFIGS = list(shipped_rows())
@@ -55,6 +57,12 @@ def small_vocabulary(*, no_answer: bool = False) -> Vocabulary:
         characters="abcdefghijklmnopqrstuvwyzGTW,.?01",
         max_characters=8,
     )
+
+
+@cache
+def shipped_config(name: str) -> RunConfig:
+    """`load_config(name)`, once: many tests ask for every shipped row."""
+    return load_config(name)
 
 
 def small_config(config: Any) -> Any:

@@ -1,5 +1,6 @@
 """docs/add-a-reader.md, followed to the letter in a copy of the project."""
 
+import json
 import os
 import re
 import shutil
@@ -34,7 +35,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(project: Path, *arguments: object) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         cwd=project,
         env=os.environ | {"PYTHONPATH": str(project / "src")},
         capture_output=True,
@@ -45,25 +46,38 @@ def python(project: Path, *arguments: object) -> str:
     return done.stdout
 
 
-def test_it_is_listed(project: Path) -> None:
-    (line,) = (x for x in python(project, "fabir", "readers").splitlines() if "likeness" in x)
+# Runs commands one after the other, and shows what each of them prints as an item of a list.
+COMMANDS = """
+import contextlib, io, json, sys
+from fabir.cli import main
+said = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as written:
+        main(arguments)
+    said.append(written.getvalue())
+print(json.dumps(said))
+"""
+
+
+def test_it_is_listed_trained_and_answers(project: Path, files: Files, tmp_path: Path) -> None:
+    text, run = tmp_path / "passage.txt", tmp_path / "run"
+    text.write_text("The river Olm is 212 km long.", encoding="utf-8")
+    data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
+    commands = [
+        ["readers"],
+        ["train", "configs/likeness.yaml", *data, "--output", run],
+        ["answer", "How long is it?", "--passage", text, "--reader", run],
+    ]
+    given = json.dumps([list(map(str, command)) for command in commands])
+    readers, _, answer = json.loads(python(project, "-c", COMMANDS, given))
+    (line,) = (line for line in readers.splitlines() if "likeness" in line)
     assert int(line.split()[1].replace(",", "")) > 10_000
+    assert answer.strip()
+    assert answer.strip() in text.read_text()
 
 
 @pytest.mark.slow
 def test_it_keeps_the_contract(project: Path) -> None:
     contract = "tests/readers/test_contract.py"
     options = ("-k", "likeness", "-n0", "-q", "-p", "no:cacheprovider")
-    assert re.search(r"\d+ passed", python(project, "pytest", contract, *options))
-
-
-def test_it_is_trained_and_answers(project: Path, files: Files, tmp_path: Path) -> None:
-    start = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
-    run = tmp_path / "run"
-    python(project, "fabir", "train", "configs/likeness.yaml", *start, "--output", run)
-    text = tmp_path / "passage.txt"
-    text.write_text("The river Olm is 212 km long.", encoding="utf-8")
-    asked = ("How long is it?", "--passage", text, "--reader", run)
-    answer = python(project, "fabir", "answer", *asked).strip()
-    assert answer
-    assert answer in text.read_text()
+    assert re.search(r"\d+ passed", python(project, "-m", "pytest", contract, *options))

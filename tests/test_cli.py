@@ -662,7 +662,7 @@ def test_without_torch_the_bundled_reader_answers_and_others_say_what_is_missing
         assert err.count("\n") == 1
         assert "torch" in err
         assert "pip install 'fabir[train]'" in err
-    assert "cannot read" in run(*answer, "--reader", tmp_path / "none")[1]
+    assert "there is no folder" in run(*answer, "--reader", tmp_path / "none")[1]
 
 
 def test_export_refuses_to_calibrate_without_need(

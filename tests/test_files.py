@@ -32,7 +32,8 @@ def test_plain_and_gzipped_text_read_alike(tmp_path: Path) -> None:
     text = "café 東京\nsecond line\n"
     (tmp_path / "plain.txt").write_text(text, encoding="utf-8")
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(text.encode()))
-    for name in ("plain.txt", "packed.txt.gz"):
+    (tmp_path / "CAPITAL.TXT.GZ").write_bytes(gzip.compress(text.encode()))
+    for name in ("plain.txt", "packed.txt.gz", "CAPITAL.TXT.GZ"):
         with open_text(tmp_path / name) as file:
             assert list(file) == ["café 東京\n", "second line\n"]
         with open_text(str(tmp_path / name)) as file:

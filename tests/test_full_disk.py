@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -54,7 +55,20 @@ def sizes(least: int, most: int) -> list[int]:
     return [least + (most - least) * number // count for number in range(count)]
 
 
-def check(name: str, done: Done, here: Path, before: Path, whole: Path) -> bool:
+class Prepared(NamedTuple):
+    """A command, and folders: its inputs, its own before it and after it."""
+
+    name: str
+    writer: Writer
+    data: Path
+    before: Path
+    whole: Path
+
+    def run(self, here: Path, most_bytes: int | None = None) -> Done:
+        return run(self.writer.arguments(self.data, here), here, most_bytes=most_bytes)
+
+
+def check(prepared: Prepared, done: Done, here: Path) -> bool:
     """Whether the disk was full; then it is said, and no file is half written."""
     if done.code == 0:
         return False
@@ -63,63 +77,57 @@ def check(name: str, done: Done, here: Path, before: Path, whole: Path) -> bool:
     assert "Traceback" not in done.said
     assert last.startswith("fabir ")
     assert any(reason in last for reason in REASONS), last
-    old, new, found = contents(before), contents(whole), contents(here)
+    old, new, found = map(contents, (prepared.before, prepared.whole, here))
     assert found.keys() >= old.keys()
-    if name in RESUMED:
+    if prepared.name in RESUMED:
         assert not any(Path(each).name.startswith(".") for each in found)
     else:
         assert all(content in (old.get(each), new.get(each)) for each, content in found.items())
     return True
 
 
-@pytest.fixture
-def prepared(name: str, data: Path, tmp_path: Path) -> tuple[Writer, Path, Path]:
-    """A command, the folder before it, and after it."""
-    writer, before, whole = WRITERS[name], tmp_path / "before", tmp_path / "whole"
-    writer.prepare(data, before)
-    shutil.copytree(before, whole)
-    done = run(writer.arguments(data, whole), whole)
+@pytest.fixture(scope="module", params=WRITERS if ROUNDS else QUICK)
+def prepared(
+    request: pytest.FixtureRequest, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Prepared:
+    folder = tmp_path_factory.mktemp("prepared")
+    made = Prepared(
+        request.param, WRITERS[request.param], data, folder / "before", folder / "whole"
+    )
+    made.writer.prepare(data, made.before)
+    shutil.copytree(made.before, made.whole)
+    done = made.run(made.whole)
     assert done.code == 0, done.said
-    return writer, before, whole
+    return made
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRITERS if ROUNDS else QUICK)
-def test_a_file_that_cannot_grow(
-    name: str, prepared: tuple[Writer, Path, Path], data: Path, tmp_path: Path
-) -> None:
-    writer, before, whole = prepared
-    largest = max(path.stat().st_size for path in whole.rglob("*"))
+def test_a_file_that_cannot_grow(prepared: Prepared, tmp_path: Path) -> None:
+    largest = max(path.stat().st_size for path in prepared.whole.rglob("*"))
     full = 0
     for size in sizes(0, largest):
         here = tmp_path / f"{size}"
-        shutil.copytree(before, here)
-        done = run(writer.arguments(data, here), here, most_bytes=size)
-        full += check(name, done, here, before, whole)
-        last = run(writer.arguments(data, here), here)
+        shutil.copytree(prepared.before, here)
+        full += check(prepared, prepared.run(here, most_bytes=size), here)
+        last = prepared.run(here)
         assert last.code == 0, last.said
-        assert contents(here) == contents(whole)
+        assert contents(here) == contents(prepared.whole)
         shutil.rmtree(here)
     assert full
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRITERS if ROUNDS else QUICK)
-def test_a_full_disk(
-    name: str, prepared: tuple[Writer, Path, Path], data: Path, tmp_path: Path
-) -> None:
-    writer, before, whole = prepared
+def test_a_full_disk(prepared: Prepared, tmp_path: Path) -> None:
     place, full = tmp_path / "disk", 0
-    here, least = place / "here", BLOCK + blocks(before)
-    for size in sizes(least, least + blocks(whole)):
+    here, least = place / "here", BLOCK + blocks(prepared.before)
+    for size in sizes(least, least + blocks(prepared.whole)):
         with disk(place, size) as enlarge:
             (place / "other").write_bytes(b"a" * BLOCK)
-            shutil.copytree(before, here)
-            done = run(writer.arguments(data, here), here)
-            full += check(name, done, here, before, whole)
+            shutil.copytree(prepared.before, here)
+            full += check(prepared, prepared.run(here), here)
             enlarge()
-            last = run(writer.arguments(data, here), here)
+            last = prepared.run(here)
             assert last.code == 0, last.said
-            assert contents(here) == contents(whole)
+            assert contents(here) == contents(prepared.whole)
         place.rmdir()
     assert full

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabir.errors import InputError
-from fabir.plots import short_names, style
+from fabir.plots import new_figure, save, short_names, style
 
 
 def test_lines_differ_in_colour_and_in_more() -> None:
@@ -34,3 +34,8 @@ def test_names_are_as_long_as_is_needed(
 def test_a_folder_named_twice_is_refused() -> None:
     with pytest.raises(InputError, match="runs/a is named twice"):
         short_names([Path("runs/a"), Path("runs/b/../a")])
+
+
+def test_the_ending_of_a_plot_may_be_in_capitals(tmp_path: Path) -> None:
+    save(new_figure(1, 1), tmp_path / "PLOT.PNG")
+    assert (tmp_path / "PLOT.PNG").read_bytes().startswith(b"\x89PNG")

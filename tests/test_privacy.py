@@ -25,6 +25,10 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
+    return environment_at(home)
+
+
+def environment_at(home: Path) -> dict[str, str]:
     """That of a user who has said nothing. The process of the tests has imported fabir itself."""
     said = ("XDG_", "ORT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(said)}
@@ -84,27 +88,38 @@ def test_serving_leaves_nothing_at_home(home: Path, environment: dict[str, str])
     assert list(home.rglob("*")) == []
 
 
-@pytest.mark.slow
-@needs_trace
-def test_a_library_calls_nobody(tmp_path: Path, environment: dict[str, str]) -> None:
-    trace = tmp_path / "trace"
-    program = f"""
+PROGRAM = f"""
 import os, time
 from fabir import Predictor
 Predictor.load().answer(**{ASKED!r})
 time.sleep({REPORTED})
 print(os.getpid())
 """
-    command = [*traced(trace), sys.executable, "-c", program]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    assert called(trace, int(done.stdout)) == []
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The calls of a library and of a service, which run at the same time: they mostly wait."""
+    folder = tmp_path_factory.mktemp("traced")
+    environment = environment_at(folder)
+    library, serving = folder / "library", folder / "serving"
+    command = [*traced(library), sys.executable, "-c", PROGRAM]
+    with (
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program,
+        running(environment=environment, under=traced(serving)) as service,
+    ):
+        httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).raise_for_status()
+        time.sleep(REPORTED)
+        process, _ = program.communicate()
+        assert program.returncode == 0
+    return {
+        "library": called(library, int(process)),
+        "serving": called(serving, service.process.pid),
+    }
 
 
 @pytest.mark.slow
 @needs_trace
-def test_serving_calls_nobody(tmp_path: Path, environment: dict[str, str]) -> None:
-    trace = tmp_path / "trace"
-    with running(environment=environment, under=traced(trace)) as service:
-        httpx.post(f"{service.url}/answer", json=ASKED, timeout=60).raise_for_status()
-        time.sleep(REPORTED)
-    assert called(trace, service.process.pid) == []
+@pytest.mark.parametrize("who", ["library", "serving"])
+def test_nobody_is_called(calls: dict[str, list[str]], who: str) -> None:
+    assert calls[who] == []

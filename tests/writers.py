@@ -21,12 +21,16 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
+import filelock  # noqa: F401, for all forks, as all imports below that are not used
+import jsonargparse  # noqa: F401
 import pytest
+import rich.progress  # noqa: F401
 import torch
 import torch._dynamo  # which models import when they are loaded, for seconds
 from safetensors import safe_open
 
-import fabir.training.run  # noqa: F401, for all forks
+import fabir.bulk.run
+import fabir.training.run  # noqa: F401
 from bulk_rows import write_rows
 from collection import KITES, RAIN, write_collection
 from damage import THOROUGH
@@ -148,7 +152,7 @@ def write_inputs(data: Path) -> None:
     (data / "long.json").write_text(json.dumps(long), "utf-8")
     (data / "table.csv").write_text("question,passage,answer\nWhat falls?,Rain falls.,Rain\n")
     config = {"reader": "fabir", "network": NETWORK}
-    config["training"] = TRAINING | {"checkpoint_minutes": 0}
+    config["training"] = TRAINING | {"epochs": 2, "checkpoint_minutes": 0}
     (data / "config.json").write_text(json.dumps(config))
     for name in ("reader", "other"):
         model = small_reader()

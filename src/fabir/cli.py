@@ -4,6 +4,7 @@ The commands themselves are in `fabir.commands`.
 """
 
 import argparse
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -70,7 +71,8 @@ def _hint(argument: str, parser: argparse.ArgumentParser) -> str:
     from difflib import get_close_matches
 
     name = argument.partition("=")[0]
-    near = get_close_matches(name, parser._option_string_actions, 1, cutoff=0.7)
+    options = re.findall(r"--[\w-]+", parser.format_usage())
+    near = get_close_matches(name, options, 1, cutoff=0.7)
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -30,11 +30,15 @@ def open_text(
     """
     path = Path(path)
     try:
-        if path.suffix == ".gz":
+        if is_gzipped(path):
             return gzip.open(path, "rt", encoding="utf-8", errors=errors, newline=newline)
         return open(path, encoding="utf-8", errors=errors, newline=newline)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def is_gzipped(path: str | Path) -> bool:
+    return str(path).lower().endswith(".gz")
 
 
 def check_output(path: str | Path) -> None:

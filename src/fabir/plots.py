@@ -74,7 +74,7 @@ def check_plot(path: Path) -> None:
         InputError: matplotlib is missing, or does not support the file type.
     """
     kinds = new_figure(1, 1).canvas.get_supported_filetypes()
-    if path.suffix.lstrip(".") not in kinds:
+    if _kind(path) not in kinds:
         raise InputError(f"cannot draw {path}: name a .png, .svg or .pdf file")
 
 
@@ -85,7 +85,7 @@ def save(figure: Figure, path: Path) -> None:
         InputError: as `check_plot`, or the file cannot be written.
     """
     check_plot(path)
-    kind = path.suffix.lstrip(".")
+    kind = _kind(path)
     # Without metadata that depends on the date or on the version of matplotlib.
     metadata: dict[str, Any] = {
         "png": {"Software": None},
@@ -97,3 +97,7 @@ def save(figure: Figure, path: Path) -> None:
     # Without a fixed salt the identifiers in an SVG file are random.
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "fabir"}):
         figure.savefig(temporary, format=kind, dpi=_DPI, metadata=metadata)
+
+
+def _kind(path: Path) -> str:
+    return path.suffix.lower().removeprefix(".")

@@ -77,6 +77,13 @@ def test_types_of_several_files_are_joined(tmp_path: Path) -> None:
     }
 
 
+def test_values_decide_where_a_common_type_could_change_them(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    one = write_parquet(tmp_path / "a.parquet", id=arrow.int64(), n=arrow.uint64())
+    two = write_parquet(tmp_path / "b.parquet", id=arrow.float64(), n=arrow.int64())
+    assert plan(one, keep="all") | {"id": None, "n": None} == plan(one, two, keep="all")
+
+
 def test_types_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     one = write_parquet(tmp_path / "a.parquet", n=arrow.int32(), image=arrow.binary())

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bulk_rows import write_rows
+from exporting import exported_once
 from fabir.bulk.engines import _start_ray
 from fabir.bulk.rows import CHUNK
 from fabir.bulk.run import answer_rows
 from fabir.errors import InputError
-from factories import small_reader
 
 
 @pytest.fixture
@@ -34,24 +34,23 @@ def _try_to_start() -> Any:
 
 
 @pytest.mark.slow
-def test_ray_writes_what_one_process_writes(tmp_path: Path, ray: Any) -> None:
-    small_reader().save(tmp_path / "reader")
+def test_ray_writes_what_one_process_writes(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, ray: Any
+) -> None:
+    """It stops at a bad row as one process does, and goes on."""
     parts = tmp_path / "parts"
     parts.mkdir()
     write_rows(parts / "a.jsonl", CHUNK + 500)
     last = write_rows(parts / "b.jsonl", CHUNK - 400)
-    given: Any = {"reader": tmp_path / "reader", "keep": "all"}
-    outputs = [tmp_path / "here.jsonl", tmp_path / "ray.jsonl"]
-    for engine, output in zip(("local", "ray"), outputs, strict=True):
-        answer_rows(parts, output, engine=engine, **given)
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    given: Any = {"reader": exported_once(tmp_path_factory)[1], "keep": "all"}
+    here, there = tmp_path / "here.jsonl", tmp_path / "ray.jsonl"
+    answer_rows(parts, here, engine="local", **given)
     with last.open("a") as file:
         file.write("{}\n")
-    more = tmp_path / "more.jsonl"
     with pytest.raises(InputError, match=r'b\.jsonl: row 625, field "question": missing'):
-        answer_rows(parts, more, engine="ray", **given)
-    answer_rows(parts, more, engine="ray", resume=True, on_bad_row="skip", **given)
-    assert more.read_bytes() == outputs[0].read_bytes()
+        answer_rows(parts, there, engine="ray", **given)
+    answer_rows(parts, there, engine="ray", resume=True, on_bad_row="skip", **given)
+    assert there.read_bytes() == here.read_bytes()
     (tmp_path / "broken.csv").write_bytes(b"")
     with pytest.raises(InputError, match=r"broken\.csv: its first line"):
         answer_rows(tmp_path / "broken.csv", tmp_path / "x.csv", engine="ray")

@@ -198,6 +198,23 @@ def test_a_row_without_an_id_keeps_none(tmp_path: Path, reader: Path, kind: str)
     assert "5.0" not in (tmp_path / "out.jsonl").read_text()
 
 
+def test_large_numbers_stay_the_same_beside_files_with_floats(tmp_path: Path, reader: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    large, real, day = 2**53 + 1, arrow.array([7.0, None]), arrow.array([1, 2], arrow.date32())
+    whole = arrow.array([large, 5])
+    for name, ids in (("a", whole), ("b", real)):
+        asked = {"question": ["Who?"] * 2, "context": ["Ada did."] * 2, "day": day}
+        table = arrow.table({"id": ids, "n": ids.fill_null(0.5) if name == "b" else ids, **asked})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    names = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    answer_rows(names, tmp_path / "out.parquet", reader, keep=["n", "day"])
+    found = parquet.read_table(tmp_path / "out.parquet")
+    assert found.schema.field("id").type == arrow.int64()
+    assert found["id"].to_pylist() == [large, 5, 7, None]
+    assert found["n"].to_pylist() == [str(large), "5", "7.0", "0.5"]
+    assert found.schema.field("day").type == arrow.date32()
+
+
 def test_rows_are_numbered_only_if_no_file_has_ids(
     tmp_path: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_words_offsets_and_questions_are_those_of_the_texts() -> None:
     features = build_features(data)
     assert len(features.passages) == len(data.passages)
     assert len(features.questions) == len(features.spans) == len(data) == 19
+    assert repr(features) == f"<Features: 19 questions, {len(data.passages)} passages>"
     for row, passage in enumerate(data.passages):
         tokens = tokenise(passage.text)
         assert words_of(features, features.passages, row) == tokens.words

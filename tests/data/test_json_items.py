@@ -38,8 +38,9 @@ def test_items_are_those_of_the_document(
         assert [item for item, _ in read_items(path, KEYS)] == items
 
 
-def test_a_gzipped_file_is_read_with_the_share_that_is_done(tmp_path: Path) -> None:
-    packed = tmp_path / "items.json.gz"
+@pytest.mark.parametrize("name", ["items.json.gz", "ITEMS.JSON.GZ"])
+def test_a_gzipped_file_is_read_with_the_share_that_is_done(tmp_path: Path, name: str) -> None:
+    packed = tmp_path / name
     packed.write_bytes(gzip.compress(b'\xef\xbb\xbf{"data": [1, {"a": 2}]}'))
     items = list(read_items(packed, KEYS))
     assert [item for item, _ in items] == [1, {"a": 2}]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabir.data.parquet import common_type, is_kept, read_header, read_rows, write_batches
+from fabir.data.parquet import common_type, is_exact, is_kept, read_header, read_rows, write_batches
 from fabir.errors import InputError
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -74,6 +74,19 @@ def test_a_common_type_holds_all() -> None:
     assert common_type([pyarrow.int32(), pyarrow.int64()]) == pyarrow.int64()
     assert common_type([pyarrow.null(), pyarrow.null()]) == pyarrow.string()
     assert common_type([pyarrow.int32(), pyarrow.string()]) is None
+
+
+def test_a_common_type_may_change_large_numbers() -> None:
+    large, real = pyarrow.int64(), pyarrow.float64()
+    digits = pyarrow.decimal128(38, 0)
+    assert is_exact(large, digits)
+    assert is_exact(pyarrow.int32(), real)
+    assert is_exact(pyarrow.uint64(), pyarrow.uint64())
+    for kind, common in ((large, real), (digits, real), (pyarrow.uint64(), large)):
+        assert not is_exact(kind, common)
+        assert not is_exact(pyarrow.list_(kind), pyarrow.list_(common))
+        both = pyarrow.struct({"b": pyarrow.string(), "a": common})
+        assert not is_exact(pyarrow.struct({"a": kind}), both)
 
 
 def test_text_holds_what_no_other_type_does(tmp_path: Path) -> None:

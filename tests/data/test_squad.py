@@ -49,6 +49,7 @@ def test_reads_version_1_1(tmp_path: Path) -> None:
     assert data.version == "1.1"
     assert not data.has_unanswerable
     assert len(data) == 2
+    assert repr(data) == "<Dataset: 2 questions, 1 passages>"
     assert data.bad_answers == ()
     passage, question = next(data.questions)
     assert (passage.text, passage.title) == (TEXT, "Weather")
@@ -145,9 +146,10 @@ def test_questions_without_answers_title_or_version_are_fine(tmp_path: Path) -> 
     assert [(p.title, q.answers, q.impossible) for p, q in data.questions] == [("", (), False)]
 
 
-def test_reads_gzip_and_a_byte_order_mark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["data.json.gz", "DATA.JSON.GZ"])
+def test_reads_gzip_and_a_byte_order_mark(tmp_path: Path, name: str) -> None:
     content = b"\xef\xbb\xbf" + json.dumps(document(qa(answers=[answer()]))).encode()
-    path = tmp_path / "data.json.gz"
+    path = tmp_path / name
     path.write_bytes(gzip.compress(content))
     assert len(read_squad(path)) == 1
 
@@ -334,6 +336,13 @@ def test_what_is_written_reads_back_equal(
     path = tmp_path_factory.getbasetemp() / name
     write_squad(data, path)
     assert read_squad(path) == data
+
+
+@pytest.mark.parametrize("name", ["data.json.gz", "DATA.JSON.GZ"])
+def test_a_name_that_ends_in_gz_is_written_gzipped(tmp_path: Path, name: str) -> None:
+    write_squad(Dataset((), "1.1"), tmp_path / name)
+    written = gzip.decompress((tmp_path / name).read_bytes())
+    assert json.loads(written) == {"version": "1.1", "data": []}
 
 
 def test_neighbouring_passages_of_one_title_make_one_article(tmp_path: Path) -> None:

@@ -155,6 +155,13 @@ def test_columns_and_types_come_from_all_rows() -> None:
     }
 
 
+def test_a_large_whole_number_is_never_made_a_float() -> None:
+    exact, large = 2**53, 2**53 + 1
+    assert column_types([{"a": exact}, {"a": 0.5}]) == {"a": float}
+    assert column_types([{"a": exact}, {"a": -large}]) == {"a": int}
+    assert column_types([{"a": large}, {"a": 0.5}]) == {"a": str}
+
+
 def test_a_header_has_the_names_and_types(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a;b;;\n")
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n')

@@ -137,7 +137,7 @@ def is_run(command: str) -> bool:
 
 def check_arguments(command: str) -> None:
     """A command of fabir that is not run has arguments that its parser takes."""
-    words = shlex.split(command, comments=True)
+    words = shlex.split(command.replace("\\\n", ""), comments=True)
     if words[:1] != ["fabir"] or set(words) & {"|", "&&", "&", ">", "<", "..."}:
         return
     options, rest = build_parser().parse_known_args(words[1:])
@@ -282,3 +282,7 @@ def test_what_is_not_run_is_needed() -> None:
     lines = [line for code in shell for line in commands(code)]
     for pattern in NOT_RUN:
         assert any(re.search(pattern, line, re.MULTILINE) for line in lines), pattern
+
+
+def test_a_continued_line_is_no_argument() -> None:
+    check_arguments("fabir evaluate data.json \\\n    --reader runs/fabir\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pdf_pages import BOLD, at, text_of
+from pdf_pages import BOLD, at, lines, text_of
 
 pytest.importorskip("pypdfium2")
 PATHS = (
@@ -76,3 +76,18 @@ def test_a_heading_below_two_columns_is_read_after_both(tmp_path: Path) -> None:
     below = at(50, 176, "It stands by the river and " + "turns " * 20, size=8)
     text = text_of(tmp_path, left + heading + right + below, fonts=BOLD)
     assert text.index("wind that flows") < text.index("The mill") < text.index("It stands")
+
+
+def test_a_column_goes_on_beside_a_heading_of_the_other_one(tmp_path: Path) -> None:
+    left = at(110, 114, "Abstract", font="F2") + lines(
+        50, 140, "The old mill stands on the river", "and it was built of red bricks by", "a mason."
+    )
+    right = lines(
+        320,
+        102,
+        "it grinds rye for nine villages,",
+        "and its two stones are brought from",
+        "the hills",
+    ) + lines(320, 140, "in the north, where a quarry is", "open to all who come by in", "summer.")
+    text = text_of(tmp_path, at(150, 60, "Mills", font="F2") + left + right, fonts=BOLD)
+    assert text.index("a mason") < text.index("it grinds rye") < text.index("from the hills")

@@ -39,3 +39,22 @@ def test_small_cells_that_begin_with_a_number_are_no_footnotes(tmp_path: Path) -
         "Number: 18\nOpened: 1911",
         "They were built of red bricks by Ida.",
     ]
+
+
+def test_a_footer_that_counts_pages_may_move_and_loses_its_number(tmp_path: Path) -> None:
+    body = lines(50, 100, *(f"The mill of {each} grinds rye." for each in ("Ida", "Bo", "Al") * 4))
+    footers = (
+        at(50, 750, "Agreement of the mill") + at(400, 750, "1"),
+        at(50, 730, "Agreement of the mill") + at(400, 730, "2") + at(50, 742, "Since 2 May"),
+    )
+    text = text_of(tmp_path, body + footers[0], body + footers[1])
+    assert text.count("Agreement of the mill") == 1
+    assert "mill   " not in text
+    assert "Since 2 May" in text
+
+
+def test_numbered_titles_at_different_places_stay(tmp_path: Path) -> None:
+    body = lines(50, 200, "The mill is old.", "It is red.", "Otto Berg built it.", "It has sails.")
+    text = text_of(tmp_path, at(50, 100, "Step 1") + body, at(50, 115, "Step 2") + body)
+    assert "Step 1" in text
+    assert "Step 2" in text

@@ -95,6 +95,16 @@ table  cells
     assert found.title == "Kites"
 
 
+def test_several_underlined_lines_of_a_text_are_headings(tmp_path: Path) -> None:
+    found = read(tmp_path / "a.txt", "Kites\n=====\n\nThey fly.\n\nPrices\n------\n\n9 crowns.\n")
+    assert headings(found) == ["Kites\n=====", "Prices\n------"]
+    assert found.title == "a"
+
+
+def test_one_underlined_line_of_a_text_is_none(tmp_path: Path) -> None:
+    assert not read(tmp_path / "a.txt", "Name  Price\n-----------\nKite  9\n").headings
+
+
 def test_text_has_the_file_s_name(tmp_path: Path) -> None:
     found = read(tmp_path / "my_notes.txt", "# not a title\u00ad\n")
     assert (found.title, found.headings) == ("my notes", ())

@@ -52,8 +52,8 @@ def test_the_folder_has_the_page_the_model_and_the_runtime(tmp_path: Path, runti
     }
     page = written["index.html"].decode()
     links = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page)
-    assert sorted(links) == ["page.js", "style.css"]
-    for name in ("page.js", "style.css", "characters.js"):
+    assert sorted(links) == ["base.css", "page.js", "style.css"]
+    for name in (*links, "characters.js"):
         assert written[name]
 
 

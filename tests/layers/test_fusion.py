@@ -1,9 +1,12 @@
 """Attention between passage and question against loops over positions."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
 
+from exporting import assert_exports
 from fabir.layers import fusion
 from fabir.layers.fusion import AdditiveAttention, AttentionFlow, Coattention, Gate
 from factories import padded_texts
@@ -79,6 +82,17 @@ def test_coattention(
             levels = [weighted(weights, read)] * second + [weighted(weights, question)]
             expected = torch.cat(levels)
             torch.testing.assert_close(result[row, position], expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_coattention_exports_for_every_length(tmp_path: Path) -> None:
+    """Whole readers are exported in tests/export, A3 with its own attention alone."""
+    names: list[str] = ["passage", "question", "passage_mask", "question_mask"]
+    sizes = {name: ("batch", name.split("_")[0] + "_words") for name in names}
+    others = [padded_texts(lengths, DIM) for lengths in ([(9, 1)], [(2, 7), (3, 4)])]
+    layer = Coattention(DIM, sentinels="separate")
+    given = dict(zip(names, padded_texts(LENGTHS, DIM), strict=True))
+    assert_exports(layer, given, sizes, others, tmp_path)
 
 
 @pytest.mark.parametrize("cells", [1 << 20, 40])

@@ -21,9 +21,17 @@ from fabir.readers.fabir import FabirConfig
 from fabir.readers.qanet import QanetConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
-from fabir.training.config_files import load_config
 from fabir.training.loss import no_answer_loss
-from factories import ABBEY, CONFIGS, EXAMPLES, RAIN, batch_of, small_config, small_reader
+from factories import (
+    ABBEY,
+    CONFIGS,
+    EXAMPLES,
+    RAIN,
+    batch_of,
+    shipped_config,
+    small_config,
+    small_reader,
+)
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
 SPANS = [(first, last) for *_, first, last in EXAMPLES]
@@ -80,7 +88,7 @@ def cases() -> Iterator[Any]:
     for name, entry in READERS.items():
         found[name, small_config(entry.config())] = name
     for name in CONFIGS:
-        run = load_config(name)
+        run = shipped_config(name)
         found.setdefault((run.reader, small_config(run.network)), name)
     return (pytest.param(case, id=label) for case, label in found.items())
 

@@ -10,12 +10,11 @@ from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import Fabir, FabirConfig
 from fabir.readers.fabir_layers import DecoupledAttention, ProcessingLayer
-from fabir.training.config_files import load_config
 from fabir.training.rows import PAPER
-from factories import CONFIGS, EXAMPLES, batch_of, small_config, small_reader
+from factories import CONFIGS, EXAMPLES, batch_of, shipped_config, small_config, small_reader
 from plain_fabir import PlainFabir
 
-RUNS = {name: load_config(name) for name in CONFIGS}
+RUNS = {name: shipped_config(name) for name in CONFIGS}
 NETWORKS = {name: run.network for name, run in RUNS.items() if run.reader == "fabir"}
 # What the paper and the thesis write or try, and no row of their tables has.
 VARIANTS = {

@@ -1,5 +1,6 @@
 """The heads of model cards, and what lies in the repository's folder of trained readers."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
 from fabir.runtime.cards import Trained, find_trained, read_scores
 from fabir.runtime.locate import BUNDLED_MODELS
+from fabir.training.rows import describe
 
-TRAINED = Path(__file__).parents[2] / "trained"
+ROOT = Path(__file__).parents[2]
+TRAINED = ROOT / "trained"
+PAGE = ROOT / "docs" / "how-good-and-how-fast.md"
 IN_REPOSITORY = find_trained(TRAINED)
 HEAD = """---
 license: mit
@@ -59,6 +63,43 @@ def test_a_model_whose_card_has_no_scores_is_listed(tmp_path: Path, card: str) -
 def test_a_head_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"README.md: the head is not YAML"):
         read_scores(model(tmp_path / "a", "---\na: [\n---\n"))
+
+
+def figures(path: Path, row: str, column: int | None = None) -> list[str]:
+    """The numbers in the row of a table that begins with `row`, of all its cells or one."""
+    line = next(each for each in path.read_text("utf-8").split("\n") if each.startswith(f"| {row}"))
+    cells = [cell.strip() for cell in line.split("|")[2:-1]]
+    return re.findall(r"\d[\d,.]*", " ".join(cells if column is None else [cells[column]]))
+
+
+def alike(rounded: list[str], exact: list[str]) -> bool:
+    pairs = zip(rounded, exact, strict=True)
+    return all(abs(float(short) - float(whole)) < 0.051 for short, whole in pairs)
+
+
+@pytest.mark.parametrize(("column", "name"), [(0, "fast"), (1, "accurate")])
+def test_the_figures_of_a_bundled_card_are_those_of_the_documentation(
+    column: int, name: str
+) -> None:
+    card = BUNDLED_MODELS / name / "README.md"
+    squad = figures(card, "SQuAD 1.1 dev")
+    scores = read_scores(card.parent)
+    assert [float(score) for score in squad] == [scores["f1"], scores["exact_match"]]
+    assert alike(figures(PAGE, "SQuAD 1.1 dev", column), squad)
+    assert alike(figures(PAGE, "other text", column), figures(card, "Reddit"))
+    assert alike(figures(PAGE, "with unanswerable", column), figures(card, "SQuAD 2.0"))
+    held = [figures(card, f"held-back {each}")[0] for each in ("documents", "tables")]
+    assert alike(figures(PAGE, "documents and tables", column), held)
+    weights = describe(name)[0].parameters
+    assert figures(card, "weights")[0] == f"{weights:,}"
+    assert figures(PAGE, "weights", column) == [f"{weights / 1e6:.2f}"]
+
+
+def test_the_size_on_the_card_of_fast_is_that_of_its_files() -> None:
+    fast = next(each for each in find_trained(BUNDLED_MODELS) if each.folder.name == "fast")
+    words = sum(path.stat().st_size for path in BUNDLED_MODELS.iterdir() if path.is_file())
+    card = figures(fast.folder / "README.md", "size")
+    assert card == [f"{size / 1e6:.1f}" for size in (fast.size, words)]
 
 
 def test_the_bundled_cards_have_scores() -> None:

@@ -188,7 +188,7 @@ def test_a_file_of_something_else_is_named(folder: Path, file: str) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    assert "config.json" in refusal(tmp_path / "nowhere")
+    assert "there is no folder" in refusal(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("text", ["5", "[]", "[{}]", "null", '"text"', "{}"])

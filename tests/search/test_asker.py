@@ -22,7 +22,7 @@ from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
-from fabir.search.asker import Asker, Found, Result, merge
+from fabir.search.asker import Asker, Found, Result, merge, pair_brackets
 from fabir.search.index import Index, Passage
 from office_files import row, write_xlsx
 
@@ -564,3 +564,19 @@ def build_small(folder: Path, texts: dict[str, str], size: int = 1000) -> Index:
     for name, text in texts.items():
         (folder / "files" / name).write_text(text, "utf-8")
     return Index.build([folder / "files"], folder / "index", size=size)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "paired"),
+    [
+        ("From: Ida <ida@mill.org>", "Ida <ida@mill.org", "Ida <ida@mill.org>"),
+        ("Lothian (124 per cent) in 1995", "124 per cent)", "124 per cent"),
+        ("the Nere (a river in Tarn)", "(a river", "a river"),
+        ("see [9], f(x) and (b)", "f(x)", "f(x)"),
+        ("it is a ) red", "a )", "a"),
+    ],
+)
+def test_brackets_at_the_ends_of_an_answer_are_pairs(text: str, answer: str, paired: str) -> None:
+    begin = text.index(answer)
+    start, end = pair_brackets(text, begin, begin + len(answer))
+    assert text[start:end] == paired

@@ -66,6 +66,23 @@ def test_marks_of_headings_and_items_are_blank() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("See [the plan](https://a.org/b_c.html) of it.", "See [the plan] of it."),
+        ("`libxml2 <http://xmlsoft.org/>`_ 2.9", "libxml2 _ 2.9"),
+        ("[![badge](img/a.svg)](#top) Fees", "[![badge] ] Fees"),
+    ],
+)
+def test_targets_of_links_are_blank(text: str, words: str) -> None:
+    assert blank_marks(text).split() == words.split()
+
+
+@pytest.mark.parametrize("text", ["see <https://a.org/>", "f[x](y)", "a[0] (see b.py)"])
+def test_other_addresses_and_brackets_stay(text: str) -> None:
+    assert blank_marks(text) == text
+
+
+@pytest.mark.parametrize(
     "text", ["*12 cancels\n*21 goes on", "*.tmp and *.log", "5* (2*3)", "*141*3# or 2*3*4"]
 )
 def test_stars_that_mark_nothing_stay(text: str) -> None:

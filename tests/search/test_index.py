@@ -118,6 +118,7 @@ def test_passages_know_their_headings(tmp_path: Path) -> None:
     assert library.headings == ((0, "Harle"), (9, "Library"))
     assert pool.headings == ((0, "Pool"),)
     assert island.headings == ((0, "Anholt"),)
+    assert [each.heading for each in (library, pool, island)] == ["Library", "Pool", "Anholt"]
 
 
 def test_a_part_of_a_long_section_knows_the_heading_before_it(tmp_path: Path) -> None:
@@ -125,6 +126,12 @@ def test_a_part_of_a_long_section_knows_the_heading_before_it(tmp_path: Path) ->
     index = Index.build([tmp_path / "a.md"], tmp_path / "index", size=100)
     best = index.search("sails")[0]
     assert best.headings == ((-best.start, "Mills"),)
+    assert best.heading == "Mills"
+
+
+def test_a_passage_without_a_heading_has_none(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("An island.\n")
+    assert Index.build([tmp_path / "a.md"], tmp_path / "index").search("island")[0].heading is None
 
 
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=80).map(" ".join)

@@ -83,3 +83,26 @@ def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
 @pytest.mark.parametrize("text", [" " * 300_000, "\n" * 300_000, "A. " * 100_000, "x" * 300_000])
 def test_strange_texts_take_no_longer_than_others(text: str) -> None:
     assert sum(end - start for start, end in passages(text)) <= len(text)
+
+
+def test_a_rule_goes_with_what_is_before_it() -> None:
+    body = "The mill stands on the Nere." * 3
+    text = f"{body}\n\n---\n\n## Prices\n\n{body}\n\n____\n"
+    headings = [(text.index("##"), text.index("\n\nThe", 20))]
+    found = [text[start:end] for start, end in passages(text, 100, headings)]
+    assert found == [f"{body}\n\n---", f"## Prices\n\n{body}\n\n____"]
+
+
+def test_a_numbered_title_above_its_text_begins_a_passage() -> None:
+    sections = [
+        "2. Services\nThe Consultant advises on rules of accounting, and on the plans for taxes.",
+        "3. Term\nThe term begins on 3 May and ends on 4 June, unless both agree on a later day.",
+        "12.1 Governing Law\nThe laws of Wales govern this Agreement and all that follows from it.",
+    ]
+    assert cut("\n".join(sections), 1000) == sections
+
+
+def test_a_numbered_line_of_wrapped_text_begins_none() -> None:
+    text = "1. Send the two signed copies of this form to the Registrar at\nHull before 3 May."
+    text += "\n2. Keep one.\nIt is yours."
+    assert cut(text, 1000) == [text]

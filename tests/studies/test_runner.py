@@ -136,7 +136,7 @@ def test_compressed_data_is_the_same_data(files: Files, study: Study, done: Path
     """So that a published table can be gone on with, whatever form the files are in."""
     whole = data(files)
     paths = (str(path) for path in (*whole.train, whole.dev, whole.vectors))
-    other = (p.removesuffix(".gz") if p.endswith(".gz") else f"{p}.gz" for p in paths)
+    other = (p.removesuffix(".gz") if p.endswith(".gz") else f"{p}.GZ" for p in paths)
     assert reproduce(study, "one", run_files(*map(Path, other)), done) == done / "report.md"
 
 

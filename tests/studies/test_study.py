@@ -124,10 +124,11 @@ def test_rows_and_budgets_change_the_configuration(tmp_path: Path) -> None:
     assert study.chosen([]) == [one, other]
 
 
-def test_a_row_is_a_row_of_a_table_beside_the_study(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["table.yaml", "TABLE.YAML"])
+def test_a_row_is_a_row_of_a_table_beside_the_study(tmp_path: Path, file: str) -> None:
     table = "base: {reader: fabir}\nrows:\n  one:\n  two: {network: {heads: 2}}\n"
-    (tmp_path / "table.yaml").write_text(table)
-    study = STUDY.replace("config: fabir,", "config: 'table.yaml:two',")
+    (tmp_path / file).write_text(table)
+    study = STUDY.replace("config: fabir,", f"config: '{file}:two',")
     study = read_study(write(tmp_path, study))
     assert study.run_config(study.rows[0], "full").network.heads == 2
 
@@ -141,19 +142,39 @@ def run_configs(path: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("title: Two of a kind", "", "title"),
+        ("title: Two of a kind", "", "study.yaml: title is missing$"),
+        ("title: Two of a kind", "title:", "study.yaml: title has no value"),
+        ("title: Two of a kind", "title: 3", "study.yaml: title must be a text, not 3"),
+        ("source:", "ranked: 1\nsource:", "study.yaml: ranked must be true or false, not 1"),
+        ("- {name: one, config: fabir, paper: {f1: 77.6}}", "- one", "row 1 must be keys and val"),
+        ("- {name: one, ", "- {", "study.yaml: row 1: name is missing"),
+        ("config: fabir, paper", "config: 3, paper", "row one: config must be a text, not 3"),
+        (
+            "paper: {f1: 77.6}",
+            "paper: {f1: high}",
+            "row one: paper.f1 must be a number, not 'high'",
+        ),
+        ("paper: {f1: 77.6}", "paper: 3", "row one: paper must be keys and values, not 3"),
+        ("paper: {f1: 77.6}", "train: x.json", "row one: train must be a list, not 'x.json'"),
+        ("{short: {clip: 3}}", "{short: 3}", "row other: training.short must be keys and values"),
+        (
+            "questions: 8",
+            "questions: 2.5",
+            "budget short: questions must be a whole number, not 2.5",
+        ),
+        ("  full:\n", "  full: 3\n", "study.yaml: budget full must be keys and values, not 3"),
         ("heads", "haeds", "haeds"),
         ("epochs: 2", "epochs: two", "epochs"),
-        ("questions: 8", "question: 8", "budgets: short: .*question: did you mean questions"),
+        ("questions: 8", "question: 8", "budget short: .*question: did you mean questions"),
         ("questions: 8", "network: {haeds: 2}", "no reader has 'haeds': did you mean heads"),
         (
             "config: fabir, paper",
             "cofnig: fabir, paper",
-            "rows: .* key cofnig: did you mean config",
+            "row one: there is no key cofnig: did you mean config",
         ),
         ("source: nobody", "sourse: nobody", "there is no key sourse: did you mean source"),
         ("source:", "folder: x\nsource:", "no key folder: keys are base, budgets, dev"),
-        ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "budgets|other"),
+        ("budgets:\n  full:\n", "budgets: [full]\nother:\n", "no key other"),
         ("config: fabir, network", "config: nowhere.yaml, network", "nowhere.yaml"),
         ("config: fabir, network", "config: fabir-fast, network", "row other.*called crossconv"),
         ("budgets:\n  full:\n", "budgets: fabir\nother:\n", "no study is called 'fabir'"),

@@ -24,23 +24,30 @@ def cache(tmp_path: Path) -> Path:
 
 def write(path: Path, text: str = TEXT) -> Path:
     data = text.encode()
-    if path.suffix == ".zip":
+    if path.suffix.lower() == ".zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("inner.txt", data)
             archive.writestr("README.md", b"not vectors")
     else:
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        path.write_bytes(gzip.compress(data) if path.suffix.lower() == ".gz" else data)
     return path
 
 
-@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz", "v.zip"])
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz", "v.zip", "V.TXT.GZ", "V.ZIP"])
 def test_reads_every_container(tmp_path: Path, cache: Path, name: str) -> None:
     read = read_vectors(write(tmp_path / name), cache)
     assert read.words == ["the", ",", "naïve"]
     assert isinstance(read.matrix, np.memmap)
     assert read.matrix.dtype == np.float32
     assert read.dim == 3
+    assert repr(read) == "<Vectors: 3 words, 3 dimensions>"
     np.testing.assert_array_equal(read.matrix, np.array(ROWS, np.float32))
+
+
+def test_a_text_in_a_zip_is_named_after_a_colon(tmp_path: Path, cache: Path) -> None:
+    for name in ("v.zip", "V.ZIP"):
+        path = write(tmp_path / name)
+        assert read_vectors(f"{path}:inner.txt", cache).words == ["the", ",", "naïve"]
 
 
 @given(

@@ -24,6 +24,10 @@ def test_padding_and_unknown_come_before_trained_and_fixed_words() -> None:
     assert SOME.word_row("weir") == SOME.word_row("") == UNKNOWN == 1
 
 
+def test_its_repr_counts_what_it_has() -> None:
+    assert repr(SOME) == "<Vocabulary: 4 words, 5 characters>"
+
+
 def test_words_are_looked_up_lower_cased_and_characters_as_they_are() -> None:
     assert SOME.word_row("RIVER") == SOME.word_row("River") == 5
     rows = SOME.character_rows(["the", "The", "ré", "\0", "t\ud800𝔱\0"]).tolist()

@@ -1,19 +1,18 @@
-"""Trains on the tiny files, a question at a time, and writes the loss of every step.
+"""`fabir train`, a question at a time, that writes the loss of every step.
 
-torchrun record_losses.py TRAIN DEV VECTORS OUTPUT LOSSES.json BATCH_SIZE
+torchrun record_losses.py LOSSES.json ARGUMENT...
 """
 
 import json
 import sys
 from pathlib import Path
 
+from fabir.cli import main
 from fabir.training.loop import Trainer
-from tiny import NO_DROPOUT, Files, run_config, train_tiny
 
 
-def main() -> None:
-    train, dev, vectors, output, losses, batch_size = sys.argv[1:]
-    files = Files(Path(train), Path(dev), Path(vectors))
+def record(losses: Path) -> None:
+    """Let the first process write the number of processes, and the losses, to a file."""
     seen: list[float] = []
     step = Trainer.step
 
@@ -21,13 +20,13 @@ def main() -> None:
         seen.append(step(self, rate))
         assert not getattr(self.network, "will_sync_module_buffers", bool)()
         if self.main:
-            Path(losses).write_text(json.dumps([self.accelerator.num_processes, *seen]))
+            losses.write_text(json.dumps([self.accelerator.num_processes, *seen]))
         return seen[-1]
 
     Trainer.step = recorded
     Trainer.map_cells = 1
-    train_tiny(files, Path(output), run_config(NO_DROPOUT, batch_size=int(batch_size)))
 
 
 if __name__ == "__main__":
-    main()
+    record(Path(sys.argv[1]))
+    main(["train", *sys.argv[2:]])

@@ -25,7 +25,7 @@ from fabir.training.examples import usable_examples
 from fabir.training.keys import written
 from fabir.training.loop import Trainer
 from fabir.training.settings import RunConfig, TrainingConfig, VectorsConfig
-from factories import CONFIGS, small_config, small_reader
+from factories import CONFIGS, shipped_config, small_config, small_reader
 from tiny import dataset
 
 # What each row of Table I (thesis: Table 6) changes.
@@ -77,7 +77,7 @@ CROSSCONV = TrainingConfig(
 )  # fmt: skip
 
 
-FABIR_CONFIGS = [name for name in CONFIGS if load_config(name).reader == "fabir"]
+FABIR_CONFIGS = [name for name in CONFIGS if shipped_config(name).reader == "fabir"]
 
 
 def sizes(word_dim: int) -> VocabularySizes:
@@ -86,7 +86,7 @@ def sizes(word_dim: int) -> VocabularySizes:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_shipped_row_makes_a_network_of_the_vectors_it_is_meant_for(name: str) -> None:
-    run = load_config(name)
+    run = shipped_config(name)
     assert run.vectors.dim
     with torch.device("meta"):  # shapes alone
         registered(run.reader).network(run.network, sizes(run.vectors.dim))
@@ -107,7 +107,7 @@ def test_what_50_dimensional_vectors_need(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_of_the_table_changes_one_thing(name: str) -> None:
-    assert load_config(name) == RunConfig(
+    assert shipped_config(name) == RunConfig(
         "fabir",
         replace(TABLE_5, **ROWS[name]),
         VocabularyConfig(),
@@ -133,7 +133,7 @@ OWN = "crossconv", "fast", "accurate"  # of no paper
 
 @pytest.mark.parametrize("name", [name for name in CONFIGS if name not in ("fabir", *OWN)])
 def test_rows_have_the_published_recipes(name: str) -> None:
-    run = load_config(name)
+    run = shipped_config(name)
     recipe = RECIPES["bidaf-cs224n" if name == "bidaf-cs224n" else name.partition("-")[0]]
     augmented = {"epochs": run.training.epochs, "mix": run.training.mix}  # in QANet's last rows
     assert run.training == TrainingConfig(**(recipe | augmented if "-x" in name else recipe))
@@ -144,7 +144,7 @@ def test_rows_have_the_published_recipes(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CONFIGS if "-x" in name])
 def test_augmented_data_takes_as_many_batches_as_the_original(name: str) -> None:
-    training, original = load_config(name).training, load_config("qanet").training
+    training, original = shipped_config(name).training, shipped_config("qanet").training
     passes = training.epochs * sum(training.mix) / training.mix[0]
     assert passes == pytest.approx(original.epochs, rel=0.04)
 
@@ -209,7 +209,7 @@ def test_the_bundled_model_can_be_continued_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_help_of_a_configuration_has_its_keys_and_values(name: str) -> None:
-    shown, run = " ".join(help_of(name, None).split()), load_config(name)
+    shown, run = " ".join(help_of(name, None).split()), shipped_config(name)
     card = " ".join(card_text(name).split())
     assert shown.startswith(f"keys of the configuration {name}: {card} --")
     explained = {each.partition(" ")[0]: each for each in shown.split(" --")}
@@ -221,7 +221,7 @@ def test_the_help_of_a_configuration_has_its_keys_and_values(name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_shipped_row_can_be_trained(name: str, tmp_path: Path) -> None:
     """Small networks with the row's recipe: two steps change its weights."""
-    run, data = load_config(name), dataset()
+    run, data = shipped_config(name), dataset()
     features = build_features(data)
     vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig(word_count=1))
     network = small_config(run.network)

@@ -15,6 +15,7 @@ from fabir.process_settings import TRAINING
 from fabir.training.launch import best_processes
 from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
+from tracking import assert_settings, assert_tracked
 
 
 @pytest.mark.slow
@@ -28,7 +29,10 @@ def test_two_processes_learn_what_one_learns(
     environment = dict(os.environ)
     config = run_config(NO_DROPOUT, average=0.9, seed=1)  # no spans nearly tie
     for processes in (1, 2):
-        train_tiny(files, tmp_path / str(processes), config, processes=processes)
+        output = tmp_path / str(processes)
+        train_tiny(files, output, config, processes=processes, log_with=["tensorboard"])
+        assert_tracked(output)
+        assert_settings(output, "training.epochs: 3", "reader: fabir", "network.heads: 2")
     one, two = (evaluations(tmp_path / str(processes)) for processes in (1, 2))
     assert len(one) == len(two) == config.training.epochs
     # Not the weights: Adam makes steps of rounding errors where a gradient is zero.

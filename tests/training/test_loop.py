@@ -1,9 +1,6 @@
 """The loop as a run uses it: what it learns, writes, and does when it is stopped and resumed."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +24,6 @@ from fabir.training.loop import Trainer
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of, write_files
 
 PER_EPOCH = 4  # 19 questions in batches of 6
-SCRIPTS = Path(__file__).parent
 
 
 class StoppedError(Exception):
@@ -367,44 +363,6 @@ def test_reading_a_batch_in_parts_changes_no_loss(
     assert len(read) > len(losses)
     assert sum(read) == 3 * 19
     assert losses == pytest.approx(whole, rel=1e-4)
-
-
-def script(name: str, *arguments: object, processes: int = 1) -> str:
-    """Run a script of this folder, on one thread a process; returns its stdout."""
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
-    paths = [str(SCRIPTS.parent), *sys.path]
-    done = subprocess.run(
-        [
-            sys.executable,
-            *(launcher if processes > 1 else []),
-            str(SCRIPTS / name),
-            *map(str, arguments),
-        ],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "FutureWarning" not in done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_two_processes_make_the_losses_of_one(
-    files: Files, tmp_path: Path, losses: list[float]
-) -> None:
-    # Batches of 9, 9 and 1: uneven shares, and a process without any.
-    train_tiny(files, tmp_path / "one", run_config(NO_DROPOUT, batch_size=9))
-    paths = (files.train, files.dev, files.vectors)
-    script("record_losses.py", *paths, tmp_path / "two", tmp_path / "losses.json", 9, processes=2)
-    processes, *found = json.loads((tmp_path / "losses.json").read_text())
-    assert processes == 2
-    assert len(found) == 3 * 3
-    assert found == pytest.approx(losses, rel=1e-5)
-    runs = (evaluations(tmp_path / name) for name in ("one", "two"))
-    for first, second in zip(*runs, strict=True):
-        assert (first["f1"], first["exact"]) == (second["f1"], second["exact"])
 
 
 def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Trackers get what metrics.jsonl gets. TensorBoard's files are read back."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,45 +10,17 @@ from accelerate.tracking import TensorBoardTracker
 from fabir.errors import InputError
 from fabir.training.trackers import check_trackers
 from tiny import Files, run_config, train_tiny
+from tracking import assert_settings, assert_tracked, metric_lines
 
 CONFIG = run_config(epochs=2)
 
 
-def lines(output: Path) -> list[dict[str, float]]:
-    return list(map(json.loads, (output / "metrics.jsonl").read_text().splitlines()))
-
-
-def scalars(output: Path) -> dict[str, dict[int, float]]:
-    """The values that TensorBoard shows, by name and step."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    log = EventAccumulator(str(output / "logs" / "fabir"))
-    log.Reload()
-    return {
-        tag: {each.step: each.value for each in log.Scalars(tag)} for tag in log.Tags()["scalars"]
-    }
-
-
-def assert_tracked(output: Path) -> None:
-    shown = scalars(output)
-    for line in lines(output):
-        step = int(line.pop("step"))
-        for name, value in line.items():
-            assert shown[name][step] == pytest.approx(value, rel=1e-6)
-    assert shown["loss"].keys() == {line["step"] for line in lines(output)}
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_tensorboard_shows_what_the_metrics_say(
-    files: Files, tmp_path: Path, processes: int
-) -> None:
+def test_tensorboard_shows_what_the_metrics_say(files: Files, tmp_path: Path) -> None:
+    """Several processes: see `test_launch.py`."""
     output = tmp_path / "run"
-    train_tiny(files, output, CONFIG, processes=processes, log_with=["tensorboard"])
+    train_tiny(files, output, CONFIG, log_with=["tensorboard"])
     assert_tracked(output)
-    settings = next((output / "logs").rglob("hparams.yml")).read_text()
-    assert "training.epochs: 2" in settings
-    assert "reader: fabir" in settings
-    assert "network.heads: 2" in settings
+    assert_settings(output, "training.epochs: 2", "reader: fabir", "network.heads: 2")
 
 
 def test_a_resumed_run_goes_on_in_the_same_curves(files: Files, tmp_path: Path) -> None:
@@ -65,7 +36,7 @@ def test_trackers_change_nothing_else(files: Files, tmp_path: Path) -> None:
     plain, tracked = (tmp_path / name for name in ("plain", "tracked"))
     for name in ("network.safetensors", "vocabulary.json", "words.safetensors", "config.json"):
         assert (plain / name).read_bytes() == (tracked / name).read_bytes()
-    losses = ([line["loss"] for line in lines(folder)] for folder in (plain, tracked))
+    losses = ([line["loss"] for line in metric_lines(folder)] for folder in (plain, tracked))
     assert next(losses) == next(losses)
     assert not (plain / "logs").exists()
 

@@ -58,12 +58,9 @@ def find_candidate(model: str | Path, revision: str | None) -> Path:
     """
     hint = f"if {model} is a model of transformers, leave model= out ({PAGE}):"
     try:
-        folder = find_model(model, revision)
+        return find_model(model, revision)
     except InputError as error:
         raise InputError(f"{hint} {error}") from error
-    if not folder.exists():
-        raise InputError(f"{hint} there is no folder {model}")
-    return folder
 
 
 def _is_name(model: str | Path) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from fabir.data.addresses import STDIN
-from fabir.data.parquet import as_text, common_type, is_kept
+from fabir.data.parquet import as_text, common_type, is_exact, is_kept
 from fabir.data.tables import Row, check_id, check_text, read_header, read_table, table_kind
 from fabir.errors import InputError, InputWarning
 
@@ -136,7 +136,8 @@ def refuse_answers(names: Iterable[str]) -> None:
 
 def plan_output(files: Sequence[str], columns: Columns) -> dict[str, Any]:
     """The columns of the output before the answers, as far as they do not depend on the rows. They
-    have Arrow types if all files are .parquet, and else None.
+    have Arrow types if all files are .parquet, and else None. None is also the type of a column
+    whose common type could change a value, such as a large id.
 
     Raises:
         InputError: a file lacks a column, or the types of a column cannot be kept.
@@ -185,7 +186,7 @@ def _warn_of_missing(files: Sequence[str], columns: Columns) -> None:
 
 
 def _common(name: str, headers: Mapping[str, Mapping[str, Any]]) -> Any:
-    """The type that a column of several .parquet files gets."""
+    """The type that a column of several .parquet files gets; None if its values decide."""
     kinds = {file: header[name] for file, header in headers.items() if name in header}
     if not kinds:
         return int  # the numbers of rows, since there is no id
@@ -197,4 +198,4 @@ def _common(name: str, headers: Mapping[str, Mapping[str, Any]]) -> Any:
             f'column "{name}" is {kind} in {first} and {kinds[other]} in {other}: leave it out, or '
             "answer them apart"
         )
-    return common
+    return common if all(is_exact(kind, common) for kind in kinds.values()) else None

@@ -21,12 +21,11 @@ from fabir.data.tables import (
     ENDINGS,
     check_table,
     column_types,
-    is_gzipped,
     table_kind,
     write_table,
 )
 from fabir.errors import InputError
-from fabir.files import writing
+from fabir.files import is_gzipped, writing
 from fabir.progress import clock, live_line, track
 from fabir.runtime.locate import find_model
 from fabir.runtime.store import model_files
@@ -196,7 +195,8 @@ def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
     else:
         if not columns or None in columns.values():
             with _rows(journal, "finding columns") as rows:
-                columns = column_types(rows, columns)
+                found = column_types(rows, columns)
+            columns = found | {name: kind for name, kind in columns.items() if kind is not None}
         own = {name: kind for name, kind in columns.items() if name not in ANSWERS}
         with _rows(journal, "writing") as rows:
             write_table(output, rows, own | ANSWERS)

@@ -72,6 +72,9 @@ class Features:
     unaligned: np.ndarray
     spellings: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Features: {len(self.questions):,} questions, {len(self.passages):,} passages>"
+
     def counts(self) -> dict[str, int]:
         """How often training sees each spelling: a passage counts once per question."""
         weights = np.bincount(self.passage_of, minlength=len(self.passages))

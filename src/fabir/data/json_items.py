@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from fabir.errors import InputError
-from fabir.files import open_text
+from fabir.files import is_gzipped, open_text
 
 _AT_ONCE = 1 << 20  # characters that are read at a time
 _LONGEST = 64 << 20  # characters of an item at most
@@ -33,7 +33,7 @@ def read_items(path: str | Path, keys: tuple[str, ...]) -> Iterator[tuple[Any, f
     """
     with _reading(path) as file:
         buffer = cast(Any, file).buffer
-        raw = buffer.fileobj if Path(path).suffix == ".gz" else buffer.raw
+        raw = buffer.fileobj if is_gzipped(path) else buffer.raw
         size = max(1, Path(path).stat().st_size)
         text = _Text(path, file)
         text.enter_list(keys)

@@ -100,6 +100,18 @@ def common_type(kinds: Sequence[Any]) -> Any:
     return arrow.string() if arrow.types.is_null(common) else common
 
 
+def is_exact(kind: Any, common: Any) -> bool:
+    """Whether every value of an Arrow type is the same in the common type of it and others."""
+    types = import_arrow()[0].types
+    if types.is_struct(kind):
+        return all(is_exact(part.type, common.field(part.name).type) for part in kind)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return is_exact(kind.value_type, common.value_type)
+    if types.is_uint64(kind):
+        return kind == common
+    return not types.is_floating(common) or not (types.is_int64(kind) or types.is_decimal(kind))
+
+
 def as_text(value: Any) -> str:
     """A text as it is, anything else as JSON."""
     return value if type(value) is str else json.dumps(value, ensure_ascii=False)

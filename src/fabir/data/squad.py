@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fabir.data.hugging_face import read_as_squad, rows_as_squad
 from fabir.data.tables import Numbered, table_kind
 from fabir.errors import InputError
-from fabir.files import open_text, replacing
+from fabir.files import is_gzipped, open_text, replacing
 
 OnBadAnswer = Literal["error", "skip", "repair", "keep"]
 
@@ -68,6 +68,9 @@ class Dataset:
 
     def __len__(self) -> int:
         return sum(len(passage.questions) for passage in self.passages)
+
+    def __repr__(self) -> str:
+        return f"<Dataset: {len(self):,} questions, {len(self.passages):,} passages>"
 
     @property
     def questions(self) -> Iterator[tuple[Passage, Question]]:
@@ -130,7 +133,7 @@ def write_squad(dataset: Dataset, path: str | Path) -> None:
         for title, passages in groupby(dataset.passages, key=lambda passage: passage.title)
     ]
     content = json.dumps({"version": dataset.version, "data": articles}).encode()
-    if Path(path).suffix == ".gz":
+    if is_gzipped(path):
         content = gzip.compress(content, mtime=0)  # no date, so that equal data makes equal files
     with replacing(path) as temporary:
         temporary.write_bytes(content)

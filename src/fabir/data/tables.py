@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from fabir.data import parquet
 from fabir.data.addresses import STDIN, open_file, size_of
 from fabir.errors import InputError
-from fabir.files import check_output, replacing
+from fabir.files import check_output, is_gzipped, replacing
 
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
 ENDINGS = ".jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"  # in any case
@@ -55,10 +55,6 @@ def table_kind(path: str | Path) -> str:
         return ".parquet"
     ending = PurePath(name.removesuffix(".gz")).suffix.replace(".ndjson", ".jsonl")
     return ending if ending in KINDS and ending != ".parquet" else ""
-
-
-def is_gzipped(path: str | Path) -> bool:
-    return str(path).lower().endswith(".gz")
 
 
 def read_table(path: str | Path, wanted: Collection[str] | None = None) -> Iterator[Numbered]:
@@ -154,8 +150,9 @@ def row_id(numbered: Numbered) -> str:
 def column_types(rows: Iterable[Row], names: Iterable[str] = ()) -> dict[str, type]:
     """The columns of rows in the order of their first appearance, and their Python types.
 
-    Numbers of which some are whole have the type `float`. Values of other types, or of several, can
-    only be written as text: the type of their column is `str`.
+    Numbers of which some are whole have the type `float`, unless a whole one is too large to be the
+    same there. Values of other types, or of several, can only be written as text: the type of their
+    column is `str`.
 
     Args:
         names: columns that are there in any case, and come first
@@ -165,14 +162,27 @@ def column_types(rows: Iterable[Row], names: Iterable[str] = ()) -> dict[str, ty
         for name, value in row.items():
             kinds = found.setdefault(name, set())
             if value is not None:
-                kinds.add(str if type(value) is int and abs(value) >= 2**63 else type(value))
+                kinds.add(_kind(value))
     return {name: _common(kinds) for name, kinds in found.items()}
 
 
+class _Large:
+    """The type of whole numbers that 64 bits hold, but not every one of them a float."""
+
+
+def _kind(value: Any) -> type:
+    if type(value) is not int or abs(value) <= 2**53:
+        return type(value)
+    return _Large if abs(value) < 2**63 else str
+
+
 def _common(kinds: set[type]) -> type:
-    if kinds in ({bool}, {int}):
-        return kinds.pop()
-    return float if kinds and kinds <= {int, float} else str
+    if kinds == {bool}:
+        return bool
+    for kind, held in ((int, {int, _Large}), (float, {int, float})):
+        if kinds and kinds <= held:
+            return kind
+    return str
 
 
 def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, Any]) -> None:

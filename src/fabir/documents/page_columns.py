@@ -137,16 +137,35 @@ def _wraps(pieces: dict[int, Line], chosen: Iterable[int]) -> bool:
     return 2 * sum(full) > len(full)
 
 
-def _raise(gutter: _Gutter, pieces: Iterable[Line]) -> None:
-    """Let a gutter begin above a row that has headings, or names of columns, on both sides."""
-    above = [
-        each for each in pieces if each.middle < gutter.top and gutter.top - each.bottom < each.size
-    ]
+def _raise(gutter: _Gutter, pieces: Sequence[Line]) -> None:
+    """Let a gutter begin above a row that has headings, or names of columns, on both sides.
+
+    Then let it go on upwards beside lines of the column on its right.
+    """
+    above = _just_above(gutter, pieces)
     left = max((each.right for each in above if each.left < gutter.left), default=inf)
     right = min((each.left for each in above if each.left >= gutter.left), default=-inf)
     is_row = all(_is_beside(*pair) for pair in pairwise(above))
     if is_row and max(left, gutter.left) < min(right, gutter.right):
         gutter.top = min(each.top for each in above)
+    while _go_on_above(gutter, above := _just_above(gutter, pieces)):
+        gutter.top = min(each.top for each in above)
+
+
+def _just_above(gutter: _Gutter, pieces: Iterable[Line]) -> list[Line]:
+    return [
+        each for each in pieces if each.middle < gutter.top and gutter.top - each.bottom < each.size
+    ]
+
+
+def _go_on_above(gutter: _Gutter, above: Iterable[Line]) -> bool:
+    """Whether pieces are lines of the columns, with one in the column on the right."""
+    column = gutter.after.values()
+    left, right = median(map(_left, column)), max(map(_right, column))
+    after = [each for each in above if each.right > gutter.left]
+    return bool(after) and all(
+        abs(each.left - left) < each.size / 4 and each.right < right + each.size for each in after
+    )
 
 
 def _lower(gutter: _Gutter, pieces: Iterable[Line]) -> None:

@@ -12,9 +12,17 @@ _SMALL = 0.92  # a footnote's letters are smaller, in those of most text
 _EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
 _OFTEN = 0.3  # least share of the pages that a running header is on
 _SAME_PLACE = 3.0  # points between the places of a running header
+_NEAR = 3.0  # the same for one of the same words that counts pages, in line heights
 _NOTE = re.compile(r"[\d*†‡§¶¹²³]")
 _NUMBER = re.compile(r"(?<![\d.,])[0-9]{1,9}(?!\d|[.,]\d)")
+_COUNT = "\0"  # stands for a number that counts pages
 _PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
+# Such a number apart from the words of a line, as in "Report   3" or "Page 3 of 9 | Report".
+_COUNTED = re.compile(
+    r"(?:^|\s{3,}|\s*[|·•]\s*)(?:page\s+|seite\s+)?[-–]?\s?\0\s?[-–]?(?:\s*(?:of|von|/)\s*\d+)?"
+    r"(?:$|\s{3,}|\s*[|·•]\s*)",
+    re.IGNORECASE,
+)
 
 _OnPage = tuple[int, Line]  # index of a page, and a line on it
 
@@ -31,8 +39,9 @@ def take_running_lines(pages: Sequence[Page]) -> list[list[str]]:
             if id(line) in running:
                 continue
             running.add(id(line))
-            if text not in known and not ("#" in text and _PAGE_NUMBER.fullmatch(text)):
-                kept[number].append(line.text)
+            if text not in known and not (_COUNT in text and _PAGE_NUMBER.fullmatch(text)):
+                words = _COUNTED.sub("   ", text).strip()
+                kept[number].append(line.text if _COUNT in words else words)
             known.add(text)
     for page, texts in zip(pages, kept, strict=True):
         columns = ([line for line in each if id(line) not in running] for each in page.columns)
@@ -55,14 +64,15 @@ def _edge_lines(page: Page) -> Iterator[Line]:
 def _same_text(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[int, Line, str]]]:
     """Lines of one text at one place on many pages, but for numbers that count pages.
 
-    Yields page, line and text, in which "#" stands for such a number.
+    Yields page, line and text, in which `_COUNT` stands for such a number.
     """
     groups: dict[str, list[_OnPage]] = {}
     for number, line in edges:
         groups.setdefault(_NUMBER.sub("#", line.text), []).append((number, line))
     for group in groups.values():
         top = median(line.top for _, line in group)
-        group = [(number, line) for number, line in group if abs(line.top - top) < _SAME_PLACE]
+        far = _NEAR * group[0][1].size if _are_counted(group) else _SAME_PLACE
+        group = [(number, line) for number, line in group if abs(line.top - top) < far]
         step = _page_step(group, len(group) / 2)
         texts = [_without_count(number, line, step) for number, line in group]
         pages = {(number, text) for (number, _), text in zip(group, texts, strict=True)}
@@ -85,6 +95,12 @@ def _same_count(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[i
         yield [each for each in texts if each[2] != each[1].text]
 
 
+def _are_counted(group: Sequence[_OnPage]) -> bool:
+    """Whether all lines have the number of their page apart from their other words."""
+    step = _page_step(group, len(group))
+    return all(_COUNTED.search(_without_count(number, line, step)) for number, line in group)
+
+
 def _page_step(group: Sequence[_OnPage], least: float) -> int | None:
     """The most usual difference between a number in a line and that of its page, if usual."""
     steps = Counter(
@@ -99,7 +115,7 @@ def _page_step(group: Sequence[_OnPage], least: float) -> int | None:
 def _without_count(page: int, line: Line, step: int | None) -> str:
     for number in _NUMBER.finditer(line.text):
         if int(number[0]) - page == step:
-            return f"{line.text[: number.start()]}#{line.text[number.end() :]}"
+            return f"{line.text[: number.start()]}{_COUNT}{line.text[number.end() :]}"
     return line.text
 
 

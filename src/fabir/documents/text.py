@@ -22,7 +22,11 @@ _Span = tuple[int, int]
 
 
 def read_text(path: Path, report: Report) -> Iterator[Document]:
-    yield Document(decoded(path, report), title_of(path), line=1, lines_run_on=True)
+    """Lines that are underlined are headings if there are several, as in reStructuredText."""
+    text = decoded(path, report)
+    headings = tuple(rst_headings(text))
+    several = headings if len(headings) > 1 else ()
+    yield Document(text, title_of(path), headings=several, line=1, lines_run_on=True)
 
 
 def read_markdown(path: Path, report: Report) -> Iterator[Document]:

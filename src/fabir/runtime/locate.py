@@ -22,7 +22,7 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
         revision: on the hub, a branch, tag or commit
 
     Raises:
-        InputError: the download fails, or it is a name that "fast" once had.
+        InputError: there is no such folder or name, or the download fails.
     """
     if model is None:
         return BUNDLED
@@ -31,8 +31,6 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
         return folder
     if str(model) in _NAMES:
         return _NAMES[str(model)]
-    if str(model) == "bundled":
-        raise InputError("the model bundled is called fast")
     if _HUB_NAME.fullmatch(folder.as_posix()):
         return fetch(folder.as_posix(), revision)
-    return folder
+    raise InputError(f"there is no folder {model}, and the bundled models are fast and accurate")

@@ -13,6 +13,7 @@ _SHARE = 0.6  # of a question's content words from which a sentence repeats it
 _MARKED = re.compile(
     r"^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
     r"|(?<!\w)(?P<mark>\*{1,3})(?=[^\s*])(?P<inner>[^*]{1,200})(?<=\S)(?P=mark)(?!\w)"  # of words
+    r"|(?<=\])\((?=[^()\s]*[/#.])[^()\s]+\)|\s<[^<>`\s]+>(?=`_)"  # the target of a link
     r"|`{1,3}",
     re.MULTILINE,
 )

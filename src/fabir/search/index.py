@@ -56,6 +56,11 @@ class Passage:
     headings: tuple[tuple[int, str], ...] = ()
     copies: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str | None:
+        """The heading that the passage's text stands under; None if there is none."""
+        return self.headings[-1][1] if self.headings else None
+
 
 class Excerpt(NamedTuple):
     """Successive passages of a document, with what stands between them.

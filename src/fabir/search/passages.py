@@ -15,6 +15,11 @@ _SHORT = 0.25  # a shorter paragraph, such as a list item, joins the next one
 _HEADINGS = 4  # times this, headings that follow each other are a passage of their own
 # One line that begins with a letter or a number and does not end as a sentence.
 _HEADING = re.compile(r"[^\W_][^\n]{0,78}[^\s.!?:;,]")
+# A numbered title on a line of its own above its text, such as "9. Governing Law".
+_TITLE = re.compile(
+    r"^(?:\d{1,2}\.){1,4}\d{0,2}[ \t]+[A-Z][^\n]{0,60}[^\s.!?:;,](?=\n\W*[A-Z])", re.MULTILINE
+)
+_WORD = re.compile(r"[^\W_]")
 
 
 def passages(
@@ -24,7 +29,7 @@ def passages(
 
     Every character except white space is in a passage. A passage never begins or ends with white
     space, or is longer than 1.25 `size`. A heading begins a passage, or goes with the headings
-    before it.
+    before it. A paragraph without letters and digits, such as a rule, goes with what is before it.
 
     Args:
         text: a document's text
@@ -40,12 +45,16 @@ def passages(
 
 
 class _Paragraph(NamedTuple):
-    """Half-open character offsets, whether it begins with a heading, and whether more follows."""
+    """Half-open character offsets, whether it begins with a heading, and whether more follows.
+
+    is_blank: whether it has neither letters nor digits
+    """
 
     start: int
     end: int
     is_headed: bool
     has_body: bool
+    is_blank: bool = False
 
 
 def _paragraphs(text: str, headings: Mapping[int, int], guess: bool) -> Iterator[_Paragraph]:
@@ -55,14 +64,23 @@ def _paragraphs(text: str, headings: Mapping[int, int], guess: bool) -> Iterator
         guess: whether short lines are headings
     """
     gaps = [match.span() for match in _GAP.finditer(text)]
-    edges = sorted({0, len(text), *chain(*gaps), *headings})
+    titles = frozenset(_titles(text) if guess else ())
+    edges = sorted({0, len(text), *chain(*gaps), *headings, *titles})
     for edge, after in pairwise(edges):
         for start, end in _strip(text, edge, after):
             if edge in headings:
                 yield _Paragraph(start, end, True, headings[edge] < end)
             else:
                 alike = guess and bool(_HEADING.fullmatch(text, start, end))
-                yield _Paragraph(start, end, alike, not alike)
+                is_blank = not _WORD.search(text, start, end)
+                yield _Paragraph(start, end, alike or start in titles, not alike, is_blank)
+
+
+def _titles(text: str) -> Iterator[int]:
+    """Where the numbered titles begin. A line of wrapped text is none."""
+    found = [match.span() for match in _TITLE.finditer(text)]
+    unwrapped = unwrap_lines(text) if found else ""
+    return (start for start, end in found if unwrapped[end] == "\n")
 
 
 def _join_short(paragraphs: list[_Paragraph], short: float) -> Iterator[tuple[int, int]]:
@@ -73,9 +91,10 @@ def _join_short(paragraphs: list[_Paragraph], short: float) -> Iterator[tuple[in
     """
     begin = last = 0
     has_body = False
-    for start, end, is_headed, more in paragraphs:
+    for start, end, is_headed, more, is_blank in paragraphs:
         length = last - begin
-        if (has_body and (is_headed or length >= short)) or length >= short * _HEADINGS:
+        is_full = has_body and (is_headed or length >= short)
+        if (is_full or length >= short * _HEADINGS) and not is_blank:
             yield begin, last
             begin = last
         if begin == last:

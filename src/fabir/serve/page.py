@@ -1,7 +1,8 @@
 """The web page for questions, and the content security policy of this page and the attention view.
 
-The page is one file, put together from page.html, page.css and page.js. The policy allows their own
-inline code, and requests to the service itself.
+The page is one file, put together from page.html, page.css, page.js, and the base.css of the page
+that answers in the browser. The policy allows their own inline code, and requests to the service
+itself.
 """
 
 import base64
@@ -11,14 +12,14 @@ from importlib.resources import files
 from string import Template
 
 
-def _read(package: str, kind: str) -> str:
-    return files(package).joinpath(f"page.{kind}").read_text(encoding="utf-8")
+def _read(path: str) -> str:
+    return files("fabir").joinpath(path).read_text(encoding="utf-8")
 
 
-PAGE = Template(_read("fabir.serve", "html")).substitute(
-    style=_read("fabir.serve", "css"), script=_read("fabir.serve", "js")
+PAGE = Template(_read("serve/page.html")).substitute(
+    style=_read("web/base.css") + _read("serve/page.css"), script=_read("serve/page.js")
 )
-_EXPLAIN = _read("fabir.explain", "html")
+_EXPLAIN = _read("explain/page.html")
 
 
 def _policy(*pages: str) -> str:

@@ -1,6 +1,7 @@
 """The results of a study in a folder, which several processes may add to. Nothing is run here."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -273,4 +274,4 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _bare(path: Path | str) -> str:
     """A file's name, compressed or not; of an archive the name of the file in it."""
-    return Path(path).name.rpartition(".zip:")[2].removesuffix(".gz")
+    return re.sub(r".*\.zip:|\.gz$", "", Path(path).name, flags=re.IGNORECASE)

@@ -3,18 +3,21 @@ from a file; nothing is run here."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.readers import READERS, registered
 from fabir.studies.report import MEASURES
 from fabir.training.config_files import SHIPPED, load_config, read_yaml
-from fabir.training.keys import suggestion
+from fabir.training.keys import KINDS, suggestion
 from fabir.training.settings import RunConfig
+
+_KINDS = KINDS | {tuple: "a list"}  # what values of a study must be, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +143,7 @@ class Study:
 
     def run_config(self, row: Row, name: str) -> RunConfig:
         """The configuration of a row on the budget called `name`."""
-        config = self.folder / row.config if ".yaml" in row.config else row.config
+        config = self.folder / row.config if ".yaml" in row.config.lower() else row.config
         budget = self.budget(name)
         try:
             known = _network_fields(_reader(config))
@@ -187,10 +190,8 @@ def read_study(name: str) -> Study:
     Raises:
         InputError: no such study, a misspelt key, a value of the wrong type.
     """
-    from jsonargparse import ArgumentError, ArgumentParser
-
     path = Path(name)
-    if path.suffix != ".yaml":
+    if path.suffix.lower() != ".yaml":
         if name not in shipped():
             raise InputError(f"no study is called {name!r}: name a .yaml file or {shipped()}")
         path = SHIPPED / "studies" / f"{name}.yaml"
@@ -202,31 +203,68 @@ def read_study(name: str) -> Study:
         budgets = read_yaml(SHIPPED / "studies" / f"{budgets}.yaml")["budgets"]
     if isinstance(budgets, dict):  # an empty budget changes nothing
         content["budgets"] = {name: value or {} for name, value in budgets.items()}
-    parser = ArgumentParser(exit_on_error=False, add_help=False, allow_abbrev=False)
-    parser.add_class_arguments(Study, skip={"folder"})
     try:
-        _check_keys(content)
-        study = parser.instantiate(parser.parse_object(content))
-        return Study(**study.as_dict(), folder=path.parent)
-    except (ArgumentError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: {' '.join(str(error).split())}") from error
+        return replace(_parsed_object("", Study, content), folder=path.parent)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
-def _check_keys(content: dict[str, Any]) -> None:
-    """Refuse keys that there are not, with a ValueError that has the key that was probably meant.
-    What is no mapping is left to the parser."""
-    rows, budgets = content.get("rows"), content.get("budgets")
-    parts: list[tuple[str, type[Any], Any]] = [("", Study, content)]
-    parts += [("rows: ", Row, row) for row in (rows if isinstance(rows, list) else ())]
-    named = budgets.items() if isinstance(budgets, dict) else ()
-    parts += [(f"budgets: {name}: ", Budget, budget) for name, budget in named]
-    for where, kind, part in parts:
-        known = {each.name for each in fields(kind)} - {"folder"}
-        for key in part if isinstance(part, dict) else ():
-            if key not in known:
-                meant = suggestion(str(key), known)
-                hint = f"did you mean {meant}?" if meant else f"keys are {', '.join(sorted(known))}"
-                raise ValueError(f"{where}there is no key {key}: {hint}")
+def _parsed_object(where: str, kind: type[Any], content: dict[str, Any]) -> Any:
+    """An object of a dataclass from its keys and values.
+
+    Args:
+        where: what messages begin with
+
+    Raises:
+        ValueError: a key that there is not, a key that is missing, or a value of the wrong type.
+    """
+    known = {each.name: each for each in fields(kind) if each.name != "folder"}
+    for key in content:
+        if key not in known:
+            meant = suggestion(str(key), known)
+            hint = f"did you mean {meant}?" if meant else f"keys are {', '.join(sorted(known))}"
+            raise ValueError(f"{where}there is no key {key}: {hint}")
+    for key, each in known.items():
+        if key not in content and each.default is each.default_factory is MISSING:
+            raise ValueError(f"{where}{key} is missing")
+    hints = get_type_hints(kind)
+    parsed = {key: _parsed(f"{where}{key}", hints[key], value) for key, value in content.items()}
+    return kind(**parsed)
+
+
+def _parsed(place: str, hint: Any, value: Any) -> Any:
+    """A value of YAML as one of the type `hint`; `place` is its key, as messages name it."""
+    kind, *inside = get_origin(hint) or hint, *get_args(hint)
+    if value is None:
+        raise ValueError(f"{place} has no value")
+    if is_dataclass(hint) and isinstance(value, dict):
+        return _parsed_object(f"{place}: ", kind, value)
+    if kind is tuple and isinstance(value, list):
+        of = inside[0]
+        return tuple(
+            _parsed(_part(place, of, _name(each, number)), of, each)
+            for number, each in enumerate(value, 1)
+        )
+    if kind is dict and isinstance(value, dict):
+        of = inside[1]
+        return {
+            str(name): _parsed(_part(place, of, name), of, each) for name, each in value.items()
+        }
+    if kind is float and type(value) in (int, str):  # YAML reads 1e3 as text
+        with suppress(ValueError):
+            return float(value)
+    if hint is Any or type(value) is kind:
+        return value
+    raise ValueError(f"{place} must be {_KINDS.get(kind, 'keys and values')}, not {value!r}")
+
+
+def _part(place: str, hint: Any, name: Any) -> str:
+    """The place of one of several values: "row fabir", "budget short", or a key "paper.f1"."""
+    return f"{hint.__name__.lower()} {name}" if hint in (Row, Budget) else f"{place}.{name}"
+
+
+def _name(item: Any, number: int) -> Any:
+    return item.get("name", number) if isinstance(item, dict) else number
 
 
 def sample(data: Dataset, questions: int) -> Dataset:

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import math
+import re
 import warnings
 import zipfile
 import zlib
@@ -23,11 +24,12 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fabir.errors import InputError, InputWarning
-from fabir.files import cache_folder, replacing, writing
+from fabir.files import cache_folder, is_gzipped, replacing, writing
 from fabir.progress import track
 
 _CHUNK = 1 << 23  # bytes of text parsed at a time; bounds the memory for files of any size
 _FIRST = 100  # lines whose numbers are counted to know the dimension
+_IN_ZIP = re.compile(r"(.*?\.zip):(.*)", re.IGNORECASE | re.DOTALL)
 _EXPECTED = "expected one word and its numbers a line"
 
 
@@ -41,6 +43,9 @@ class Vectors:
     words: list[str]
     matrix: np.ndarray
     digest: str
+
+    def __repr__(self) -> str:
+        return f"<Vectors: {len(self.words):,} words, {self.dim} dimensions>"
 
     @property
     def dim(self) -> int:
@@ -87,17 +92,17 @@ def _fill(file: Path, member: str | None, words_path: Path, matrix_path: Path) -
 
 def _locate(path: str | Path) -> tuple[Path, str | None]:
     """The file, and for a zip the name of the text in it."""
-    stem, found, wanted = str(path).partition(".zip:")
-    file = Path(f"{stem}.zip") if found else Path(path)
+    named = _IN_ZIP.fullmatch(str(path))
+    file, wanted = (Path(named[1]), named[2]) if named else (Path(path), "")
     if not file.is_file():
         raise InputError(f"no vector file {file}: give a .txt, .txt.gz or .zip of word vectors")
-    if file.suffix != ".zip":
+    if file.suffix.lower() != ".zip":
         return file, None
     with _reading(str(file)), zipfile.ZipFile(file) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".txt")]
-    if not names or (found and wanted not in names):
+        names = [name for name in archive.namelist() if name.lower().endswith(".txt")]
+    if not names or (named and wanted not in names):
         raise InputError(f"no {wanted or '.txt'} in {file}; it holds: {', '.join(names) or 'none'}")
-    if not found and len(names) > 1:
+    if not named and len(names) > 1:
         raise InputError(
             f"{file} holds several files: name one of {', '.join(names)} as {file}:NAME"
         )
@@ -141,7 +146,7 @@ def _open(file: Path, member: str | None) -> Iterator[tuple[IO[bytes], float]]:
     if member is not None:
         with zipfile.ZipFile(file) as archive, archive.open(member) as inner:
             yield inner, archive.getinfo(member).file_size
-    elif file.suffix == ".gz":
+    elif is_gzipped(file):
         with gzip.open(file) as inner:
             yield io.BufferedReader(inner), 2.5 * size  # vectors shrink to about two fifths
     else:

@@ -60,6 +60,10 @@ class Vocabulary:
         rows[codes] = range(2, 2 + len(codes))
         object.__setattr__(self, "_character_rows", rows)
 
+    def __repr__(self) -> str:
+        words = len(self.trained) + len(self.fixed)
+        return f"<Vocabulary: {words:,} words, {len(self.characters):,} characters>"
+
     @property
     def no_answer(self) -> bool:
         """Whether the reader was trained to say that a passage has no answer."""

@@ -5,6 +5,7 @@ The keys of a configuration are `reader` (a registered name), `network`, `vocabu
 a table of them: a `base` and `rows` of differences.
 """
 
+import re
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -25,6 +26,7 @@ from fabir.training.settings import RunConfig
 _PACKAGE = Path(str(files("fabir")))
 _INSTALLED = _PACKAGE / "configs"  # which in the repository are beside `src`
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent.parent / "configs"
+_ROW_OF_FILE = re.compile(r"(.*\.yaml):(.*)", re.IGNORECASE | re.DOTALL)
 _FINE_TUNE = SHIPPED / "recipes" / "fine-tune.yaml"
 
 # Old names of keys, and their present names. Old names are accepted with a line that says so.
@@ -174,9 +176,9 @@ def _find(name: str) -> tuple[str, dict[str, Any]]:
     if name in shipped_rows():
         path = shipped_rows()[name]
         return name, _read_row(path, name)
-    file, suffix, row = name.rpartition(".yaml:")
-    if suffix:
-        return name, _read_row(Path(f"{file}.yaml"), row)
+    in_file = _ROW_OF_FILE.fullmatch(name)
+    if in_file:
+        return name, _read_row(Path(in_file[1]), in_file[2])
     path = Path(name)
     if not path.exists():
         _check_old_name(name, path)

@@ -21,7 +21,7 @@ SECTIONS: dict[str, type[Any]] = {  # besides `network`, whose keys are those of
     "vocabulary": VocabularyConfig,
     "vectors": VectorsConfig,
 }
-_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _PLACES = {int: "N", float: "X", str: "TEXT", bool: "{true,false}"}  # of values in the help
 _LISTS = {int: "a list of whole numbers", float: "a list of numbers"}
 
@@ -42,7 +42,7 @@ class Key:
             return "one of " + ", ".join(map(str, get_args(self.hint)))
         if get_origin(self.hint) is tuple:
             return f"{_LISTS[get_args(self.hint)[0]]}, such as [3, 1]"
-        return _KINDS.get(self.hint, str(self.hint))
+        return KINDS.get(self.hint, str(self.hint))
 
     @property
     def place(self) -> str:

@@ -55,7 +55,8 @@ def test_newsqa_becomes_data_of_version_2(tmp_path: Path) -> None:
     )
 
 
-def test_hotpotqa_becomes_data_of_version_1(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["squad.json.gz", "SQUAD.JSON.GZ"])
+def test_hotpotqa_becomes_data_of_version_1(tmp_path: Path, name: str) -> None:
     other = HOTPOT | {"_id": "b", "answer": "yes"}
     third = HOTPOT | {"_id": "c", "answer": "Snow"}
     made = converted(tmp_path, [HOTPOT, other, third])
@@ -63,7 +64,7 @@ def test_hotpotqa_becomes_data_of_version_1(tmp_path: Path) -> None:
     assert (data.version, data.has_unanswerable, len(data)) == ("1.1", False, 2)
     assert made.left_out == {"with the answer yes or no": 1}
     plain = (tmp_path / "squad.json").read_bytes()
-    packed = tmp_path / "squad.json.gz"
+    packed = tmp_path / name
     convert_published(tmp_path / "data.json", packed, Options())
     first = packed.read_bytes()
     assert gzip.decompress(first) == plain

@@ -16,7 +16,7 @@ from fabir.data.json_items import read_items
 from fabir.data.published import hotpotqa, newsqa, triviaqa
 from fabir.data.published.records import Entry, Options, Read
 from fabir.errors import InputError
-from fabir.files import replacing
+from fabir.files import is_gzipped, replacing
 from fabir.progress import live_line
 
 _SHOWN = 1000  # records between two lines of progress
@@ -143,7 +143,7 @@ def _write(entry: Entry, write: Callable[[str], None], made: Conversion, v2: boo
 @contextmanager
 def _writing_squad(path: Path, version: str) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes an article, in JSON, to a SQuAD file."""
-    with replacing(path) as temporary, _open(temporary, gzipped=path.suffix == ".gz") as file:
+    with replacing(path) as temporary, _open(temporary, gzipped=is_gzipped(path)) as file:
         before = f'{{"version": {json.dumps(version)}, "data": ['
 
         def write(article: str) -> None:
