@@ -244,7 +244,7 @@ def learn(
     optimiser = torch.optim.Adam(reader.network.parameters(), lr=1e-2, betas=(0.9, 0.98))
     for _ in range(400):
         loss = loss_of(reader.network(batch), spans)
-        if loss < 0.05:
+        if loss < 0.15:  # of four questions, so each one's answer has a probability above one half
             return
         optimiser.zero_grad()
         loss.backward()

@@ -39,13 +39,16 @@ def write(folder: Path, text: str) -> str:
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
     assert study.budgets.keys() == {"full", "full-50d", "short", "medium", "smoke"}
+    networks = set()
     for row in study.rows:
         for budget in study.budgets:
             config = study.run_config(row, budget)
             vectors = study.budget(budget).vectors or study.vectors
-            sizes = replace(PAPER, word_dim=int(vectors.removesuffix("d.txt").rpartition(".")[2]))
-            with torch.device("meta"):
-                registered(config.reader).network(config.network, sizes)
+            dim = int(vectors.removesuffix("d.txt").rpartition(".")[2])
+            networks.add((config.reader, config.network, dim))
+    for reader, network, dim in networks:
+        with torch.device("meta"):
+            registered(reader).network(network, replace(PAPER, word_dim=dim))
 
 
 @pytest.mark.parametrize(
