@@ -192,10 +192,10 @@ def test_only_models_that_can_tell_say_that_there_is_no_answer() -> None:
 
 def test_weights_of_confidence_are_the_mean_of_those_that_there_are() -> None:
     first, second, third = small_reader(), small_reader(), small_reader()
-    first.confidence = Confidence((1.0,) * 8, (4.0,) * 8)
-    second.confidence = Confidence((3.0,) * 8)
+    first.confidence = Confidence((1.0,) * 10, (4.0,) * 10)
+    second.confidence = Confidence((3.0,) * 10)
     found = Ensemble([first, second, third]).confidence
-    assert found == Confidence((2.0,) * 8, (4.0,) * 8)
+    assert found == Confidence((2.0,) * 10, (4.0,) * 10)
     assert Ensemble([third, third]).confidence == Confidence()
 
 

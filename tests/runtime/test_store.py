@@ -182,13 +182,21 @@ def test_a_folder_without_checksums_is_read_with_a_word(
 def test_a_calibration_is_kept_with_the_model(folder: Path, tmp_path: Path) -> None:
     assert TorchModel.load(folder).calibration == NEUTRAL
     fitted = Calibration(-1.0, 0.5, 2.0, 0.75, 0.1, 0.5)
-    sure = Confidence(tuple(map(float, range(8))), tuple(map(float, range(-8, 0))))
+    sure = Confidence(tuple(map(float, range(10))), tuple(map(float, range(-10, 0))))
     change_settings(folder, calibration=fitted, confidence=sure)
     model = TorchModel.load(folder)
     assert (model.calibration, model.confidence) == (fitted, sure)
     model.save(tmp_path / "copy")
     for copy in (TorchModel.load(tmp_path / "copy"), keep_words(model, 3)):
         assert (copy.calibration, copy.confidence) == (fitted, sure)
+
+
+def test_a_calibration_of_eight_weights_is_completed(folder: Path) -> None:
+    """Models calibrated before there was `elsewhere` keep their probabilities."""
+    weights = [float(each) for each in range(8)]
+    edit_json(folder / "config.json", confidence={"score": weights, "no_answer": []})
+    seal(folder)
+    assert TorchModel.load(folder).confidence == Confidence((*weights, 0.0, 0.0))
 
 
 def test_settings_are_not_changed_by_hand(folder: Path) -> None:

@@ -12,6 +12,7 @@ from fabir.answer.windows import Candidates, select_distinct
 from fabir.runtime.settings import FEATURES, UNCALIBRATED, Confidence
 
 _HEAD = FEATURES.index("head")
+_LEAST = 0.01  # probability of another place: no answer is surer than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,11 @@ def logistic(x: Any) -> Any:
 
 
 def _features(best: Candidates, mass: float, windows: float) -> np.ndarray:
-    """The features of a `Confidence`. Shape: [answers, 8]"""
+    """The features of a `Confidence`. Shape: [answers, 10]"""
     bias = np.ones(len(best.scores))
     span = (best.scores - mass).clip(max=0)  # rounding may exceed it
     place = (best.places - mass).clip(max=0)
-    found = np.stack([span, place, best.heads], axis=1)
-    return np.concatenate([np.stack([bias, *found.T, bias * windows], 1), found * windows], axis=1)
+    elsewhere = np.log(np.maximum(-np.expm1(place), _LEAST))
+    found = [span, place, best.heads]
+    products = [each * windows for each in (bias, *found)]
+    return np.stack([bias, *found, *products, elsewhere, elsewhere * windows], axis=1)

@@ -62,7 +62,7 @@ NEUTRAL = Calibration()
 
 @dataclass(frozen=True)
 class Confidence:
-    """Two calibrated probabilities, each a logistic function of eight features of an answer:
+    """Two calibrated probabilities, each a logistic function of ten features of an answer:
 
     - 1
     - `span`: the logarithm of the probability of its first word times that of its last
@@ -70,6 +70,8 @@ class Confidence:
     - `head`: the logit of no answer in its window, of a network with a head for it, else 0
     - `windows`: the logarithm of the number of the passage's windows
     - `windows` times each of `span`, `place` and `head`
+    - `elsewhere`: the logarithm of one minus the probability of `place`, at least log 0.01
+    - `elsewhere` times `windows`
 
     Args:
         score: weights of the features, in this order, for the answer being right if the passage has
@@ -85,7 +87,9 @@ class Confidence:
 FEATURES = (  # of a `Confidence`
     *("bias", "span", "place", "head", "windows"),
     *("span x windows", "place x windows", "head x windows"),
+    *("elsewhere", "elsewhere x windows"),
 )
+_OLDER = 8  # the features of a `Confidence` before there was `elsewhere`
 UNCALIBRATED = Confidence()
 
 
@@ -223,11 +227,12 @@ def _confidence(path: Path, content: dict[str, Any]) -> Confidence:
     weights: dict[str, tuple[float, ...]] = {}
     for name, values in found.items():
         where = f"confidence.{name}"
-        if not isinstance(values, list | tuple) or len(values) not in (0, len(FEATURES)):
+        if not isinstance(values, list | tuple) or len(values) not in (0, _OLDER, len(FEATURES)):
             raise InputError(
                 f"{path}: `{where}` has {len(FEATURES)} numbers or none, not {_shown(values)}"
             )
-        weights[name] = tuple(_number(path, where, value) for value in values)
+        missing = [0.0] * (len(FEATURES) - len(values) if values else 0)
+        weights[name] = tuple(_number(path, where, value) for value in [*values, *missing])
     return Confidence(**weights)
 
 

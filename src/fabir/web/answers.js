@@ -3,6 +3,7 @@
 
 const PADDING = -1e4; // no real token has a logit this low
 const MAX_WORDS = 15; // of the longest answer
+const LEAST = 0.01; // probability of another place: no answer is surer than that
 
 /**
  * One window's logits, with what is summed over it.
@@ -90,7 +91,12 @@ function featuresOf({ window, first, last, score }, mass, several) {
     Math.log(Math.max(sums[last + 1] - sums[first], 1e-30)) + highest;
   const place = Math.fround(within(window.start) + within(window.end));
   const found = [Math.min(score - mass, 0), Math.min(place - mass, 0), window.head ?? 0];
-  return [1, ...found, several, ...found.map((each) => each * several)];
+  const elsewhere = Math.log(Math.max(-Math.expm1(found[1]), LEAST));
+  return [
+    ...[1, ...found, several],
+    ...found.map((each) => each * several),
+    ...[elsewhere, elsewhere * several],
+  ];
 }
 
 /** Logits, the highest, the sums of exp(logit - highest) up to each, and the log-sum-exp. */
