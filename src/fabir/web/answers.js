@@ -117,5 +117,5 @@ function logistic(x) {
 }
 
 function dot(a, b) {
-  return a.reduce((sum, each, i) => sum + each * b[i], 0);
+  return b.reduce((sum, each, i) => sum + each * a[i], 0);
 }
