@@ -1,15 +1,19 @@
-"""Stops unless a wheel has all that it should: the sources' files, configs, licences, whole links.
+"""Stops unless a wheel has all that it should: the sources' files, configs, licences, whole links;
+and unless an sdist has the files of the repository's folder that it should.
 
-python .ci/contents.py WHEEL, in the repository
+python .ci/contents.py WHEEL SDIST, in the repository
 """
 
 import re
 import sys
+import tarfile
 from email.parser import Parser
 from pathlib import Path
 from zipfile import ZipFile
 
 PLACES = {"src/fabir/": "fabir/", "configs/": "fabir/configs/"}  # in the repository, in the wheel
+
+TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
 
 
 def expected() -> set[str]:
@@ -22,7 +26,11 @@ def expected() -> set[str]:
     }
 
 
-def main(wheel: Path) -> None:
+def main(wheel: Path, sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        top = {name.partition("/")[2] for name in archive.getnames()}
+    if lacking := TOP - top:
+        sys.exit(f"the sdist lacks {sorted(lacking)}")
     with ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         (about,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -41,4 +49,4 @@ def main(wheel: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -65,7 +65,8 @@ def _must_be_given(action: argparse.Action) -> bool:
 def _meaning(action: argparse.Action) -> str:
     words = _usual(action.help or "")
     default = action.default
-    if default and default != argparse.SUPPRESS and str(default) not in words:
+    told = isinstance(default, bool) or default == argparse.SUPPRESS or str(default) in words
+    if default and not told:
         words += f" (default: {default})"
     return "; ".join(filter(None, ["required" if _must_be_given(action) else "", words.strip()]))
 

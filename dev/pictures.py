@@ -31,11 +31,11 @@ def table_row(page: str, beginning: str) -> list[str]:
 def draw_quality_and_speed() -> None:
     """F1 on SQuAD 1.1 against questions a second, a point for each model."""
     page = (DOCS / "how-good-and-how-fast.md").read_text(encoding="utf-8")
-    names = re.findall(r"^\| \|(.*)\|$", page, re.MULTILINE)[0].replace("`", "").split("|")
+    names = table_row(page, "measure")
     f1 = [float(cell.split(" / ")[0]) for cell in table_row(page, "SQuAD 1.1 dev, F1")]
     speed = [float(cell.replace(",", "")) for cell in table_row(page, "questions/s")]
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-    for name, x, y in zip(map(str.strip, names), speed, f1, strict=True):
+    for name, x, y in zip(names, speed, f1, strict=True):
         ours = name in ("fast", "accurate")
         axes.scatter(x, y, s=60, color="#1f5fbf" if ours else "#777777")
         axes.annotate(name, (x, y), xytext=(0, 9), textcoords="offset points", ha="center")

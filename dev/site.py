@@ -1,5 +1,7 @@
 """Builds the documentation site of docs/, and stops if a link or a reference leads nowhere.
 
+Links to this repository on GitHub are looked up in the working tree; other addresses are not asked.
+
 python dev/site.py [FOLDER]   build/site by default: the pages are in FOLDER/site
 
 Pages link to other files of the repository as GitHub needs it, such as ../dev/LOG.md. The site has
@@ -11,14 +13,18 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from markdown import markdown
 from selectolax.lexbor import LexborHTMLParser
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 GITHUB = "https://github.com/fabir-qa/fabir/blob/main/"
+ON_GITHUB = re.compile(r"https://github\.com/fabir-qa/fabir/(?:blob|tree|raw)/main/([^#?]*)")
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)")
 
 
@@ -46,8 +52,35 @@ def copy_pages(folder: Path) -> None:
         (folder / "docs" / page.relative_to(DOCS)).write_text(text, encoding="utf-8")
 
 
+@cache
+def markdown_anchors(path: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a Markdown file."""
+    page = LexborHTMLParser(markdown(path.read_text("utf-8"), extensions=["fenced_code"]))
+    found = Counter[str]()
+    anchors: set[str] = set()
+    for heading in page.css("h1, h2, h3, h4, h5, h6"):
+        anchor = re.sub(r"[^\w -]", "", heading.text().lower()).replace(" ", "-")
+        anchors.add(f"{anchor}-{found[anchor]}" if found[anchor] else anchor)
+        found[anchor] += 1
+    return anchors
+
+
+def on_github(link: str) -> bool:
+    """Whether an address in this repository on GitHub has its file, and the heading it names."""
+    found = ON_GITHUB.match(link)
+    if not found:
+        return True
+    path, anchor = ROOT / unquote(found[1]), unquote(urlsplit(link).fragment)
+    if path.suffix != ".md" or not path.exists():
+        return path.exists()
+    return not anchor or anchor in markdown_anchors(path)
+
+
 def dead_links(site: Path) -> list[str]:
-    """Links within the site whose page, file or anchor does not exist: "page: link" for each."""
+    """Links whose page, file or anchor does not exist: "page: link" for each.
+
+    Links within the site, and those to this repository on GitHub.
+    """
     site = site.resolve()
     pages = {
         path: LexborHTMLParser(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")
@@ -56,20 +89,25 @@ def dead_links(site: Path) -> list[str]:
         path: {str(node.attributes["id"]) for node in page.css("[id]")}
         for path, page in pages.items()
     }
-    dead = []
-    for path, page in pages.items():
-        for node in page.css("a[href], img[src], link[href], script[src]"):
-            link = node.attributes.get("href") or node.attributes.get("src") or ""
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc or path.name == "404.html":
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            target = target / "index.html" if target.is_dir() else target
-            if not target.exists() or (
-                parts.fragment and unquote(parts.fragment) not in anchors.get(target, set())
-            ):
-                dead.append(f"{path.relative_to(site)}: {link}")
-    return dead
+
+    def leads_somewhere(path: Path, link: str) -> bool:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            return on_github(link)
+        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        target = target / "index.html" if target.is_dir() else target
+        anchor = unquote(parts.fragment)
+        return target.exists() and (not anchor or anchor in anchors.get(target, set()))
+
+    return [
+        f"{path.relative_to(site)}: {link}"
+        for path, page in pages.items()
+        if path.name != "404.html"
+        for node in page.css("a[href], img[src], link[href], script[src]")
+        if not leads_somewhere(
+            path, link := node.attributes.get("href") or node.attributes.get("src") or ""
+        )
+    ]
 
 
 def build(folder: Path) -> Path:

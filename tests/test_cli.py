@@ -404,13 +404,14 @@ def test_the_help_lists_the_keys(capsys: pytest.CaptureFixture[str], command: st
 
     general, fast = shown("--help"), shown("fast", "-h")
     epochs = "--training.epochs N passes over the training questions"
-    assert f"{epochs} (default: 54)" in general
-    assert "--network." not in general
+    assert fast.partition("keys of the")[2] == general.partition("keys of the")[2]
+    assert f"{epochs} (default: 55)" in shown("qanet", "-h")
     assert f"{epochs} (default: 14)" in fast
     assert "F1: not measured" in fast
     assert "--network.no_answer_hidden N" in fast
     assert f"{epochs} (default: 5)" in shown("--from", "fast", "--help")
-    assert "did you mean crossconv?" in refused(capsys, command, "crosconv", "--help")
+    line = refused(capsys, command, "crosconv", "--help")
+    assert line.startswith(f"fabir {command}: no configuration is called 'crosconv': did you mean")
 
 
 def test_find_lr_prints_a_rate_and_draws(
@@ -621,7 +622,33 @@ def test_compact_makes_a_reader_that_answers(
 
 def test_unknown_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--detial" in refused(capsys, "readers", "--detial", "fabir")
-    assert "COMMAND" in refused(capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("answr", "; did you mean answer?"), ("Train", "; did you mean train?"), ("quux", "")],
+)
+def test_an_unknown_command_is_refused_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], name: str, hint: str
+) -> None:
+    line = f"fabir: there is no command {name!r}{hint} (see fabir --help)\n"
+    assert refused(capsys, name, "--passage", "p.txt") == line
+    assert refused(capsys, "help", name) == line
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(*arguments: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return stopped.value.code, out, err
+
+    _, commands, _ = shown("--help")
+    assert "Finds the answer" in commands
+    assert shown("help") == (0, commands, "")
+    assert shown() == (2, "", commands)
+    assert shown("help", "answer") == shown("answer", "--help")
+    assert shown("answer", "--help")[1].startswith("usage: fabir answer ")
 
 
 def test_help_does_not_wait_for_torch() -> None:

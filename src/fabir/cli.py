@@ -7,7 +7,7 @@ import argparse
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -23,7 +23,12 @@ _TRAINS = "train", "find-lr", "reproduce"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a wrong argument in one line."""
+    """Reports a wrong argument in one line.
+
+    commands: of the program, the parser of each command
+    """
+
+    commands: Mapping[str, argparse.ArgumentParser] = {}
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -36,11 +41,13 @@ def main(arguments: list[str] | None = None) -> None:
     command = ""
     try:
         others, keys = split_keys(sys.argv[1:] if arguments is None else arguments)
+        others = _check_command(parser, others)
+        command = f" {others[0]}" if others[0] in parser.commands else ""
         options, rest = parser.parse_known_args(others)
         rest = keys + rest
-        command = f" {options.command_name}"
         if rest and options.command_name not in ("train", "find-lr"):  # which take keys
-            hint = _hint(rest[0], options.parser)
+            taken = re.findall(r"--[\w-]+", options.parser.format_usage())
+            hint = _hint(rest[0].partition("=")[0], taken)
             options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
         if options.command_name in _TRAINS:
             tune_for_training()
@@ -67,12 +74,24 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _hint(argument: str, parser: argparse.ArgumentParser) -> str:
+def _check_command(parser: _Parser, arguments: list[str]) -> list[str]:
+    """The arguments; `--help` in place of `help`. Without a command that exists the program ends:
+    it prints the help or the nearest name."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
+    if not arguments:
+        parser.print_help(sys.stderr)
+        parser.exit(2)
+    name = arguments[0]
+    if name not in parser.commands and not name.startswith("-"):
+        parser.error(f"there is no command {name!r}{_hint(name, parser.commands)}")
+    return arguments
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    name = argument.partition("=")[0]
-    options = re.findall(r"--[\w-]+", parser.format_usage())
-    near = get_close_matches(name, options, 1, cutoff=0.7)
+    near = get_close_matches(name, known, 1, cutoff=0.7)
     return f"; did you mean {near[0]}?" if near else ""
 
 
@@ -98,7 +117,7 @@ def _report_error(command: str, message: str) -> int:
     return 2
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> _Parser:
     """The parser of all commands. Its result has `command_name`, the command's `parser`, and `run`,
     which takes it."""
     parser = _Parser(
@@ -119,4 +138,5 @@ def build_parser() -> argparse.ArgumentParser:
 
     for group in (answering, searching, learning, data, shipping, serving):
         group.add_commands(add_command)
+    parser.commands = commands.choices
     return parser

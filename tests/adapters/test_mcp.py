@@ -20,7 +20,7 @@ from fabir.adapters.mcp import create_server
 from fabir.adapters.tools import index_tools
 
 COMMAND = [sys.executable, "-m", "fabir", "mcp", "--index", "my-index"]
-WAITING = "1 documents, 2 passages: waiting for an MCP client on standard input\n"
+WAITING = "1 document, 2 passages: waiting for an MCP client on standard input\n"
 
 
 @pytest.fixture(params=["auto", "legacy"])

@@ -116,6 +116,18 @@ def test_an_answer_is_a_piece_of_the_passage(
     assert len(answers) <= top_k
 
 
+def test_an_answer_is_not_punctuation_alone(predictor: Predictor) -> None:
+    passage = "“Rain” … falls (at -5 °C): 5 % of it, say R & D. !? «東京、» —\n- #1 / $2 _."
+    texts = {answer.text for answer in predictor.answer("What falls?", passage, 50)}
+    assert len(texts) > 5
+    assert all(re.search(r"[^\W_]|[%&#/$°]", text) for text in texts)
+
+
+def test_a_passage_of_punctuation_alone_has_an_answer(predictor: Predictor) -> None:
+    assert predictor.answer("Which?", "...")[0].text in ("...", "..", ".")
+    assert all("%" in answer.text for answer in predictor.answer("Which?", "( % )", 9))
+
+
 @pytest.mark.parametrize("passage", ["", " ", "\n\t\u3000"])
 def test_a_blank_passage_has_no_answers(predictor: Predictor, passage: str) -> None:
     assert predictor.answer("Who?", passage) == []

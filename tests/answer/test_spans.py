@@ -114,6 +114,27 @@ def test_shapes_that_would_broadcast_are_refused(end: np.ndarray) -> None:
         top_spans(np.zeros((1, 3)), end)
 
 
+@given(batches(), st.integers(1, 15), st.integers(1, 40), st.data())
+def test_a_span_has_more_than_punctuation(
+    batch: tuple[np.ndarray, np.ndarray], max_words: int, k: int, data: st.DataObject
+) -> None:
+    start, end = batch
+    marks = st.lists(st.booleans(), min_size=start.size, max_size=start.size)
+    punctuation = np.array(data.draw(marks), bool).reshape(start.shape)
+    found = top_spans(start, end, max_words=max_words, k=k, punctuation=punctuation)
+    every = top_spans(start, end, max_words=max_words, k=start.shape[1] * 15 + 1)
+    for row, marked in enumerate(punctuation):
+        spans, expected = (
+            [
+                (first, last, score)
+                for first, last, score in zip(*(each[row].tolist() for each in some), strict=True)
+                if score > -INF and not (some is every and marked[first : last + 1].all())
+            ]
+            for some in (found, every)
+        )
+        assert spans == expected[:k]
+
+
 def test_a_span_stays_on_its_line() -> None:
     start, end = np.zeros((2, 4)), np.zeros((2, 4))
     start[:, 1], end[:, 2], end[:, 3] = 9, 9, 8

@@ -1,11 +1,13 @@
 """Files, folders, patterns and addresses become one list of files."""
 
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from fabir.bulk.inputs import find_inputs
+from fabir.bulk.inputs import check_outside, find_inputs
 from fabir.errors import InputError
 
 
@@ -70,6 +72,65 @@ def test_a_folder_without_tables_is_refused(folder: Path) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(InputError, match=r"parts/empty has no \.jsonl, \.ndjson, \.csv"):
         names("parts/empty")
+
+
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [
+        ("parts", "parts/out.csv"),
+        ("parts", "parts/c/new/out.csv"),
+        ("parts", "other/../parts/out.csv"),
+        (".", "out.csv"),
+        ("parts/*.csv", "parts/out.csv"),
+        ("*/?.csv", "parts/o.csv"),
+        ("parts/**/*.csv", "parts/out.csv"),
+        ("parts/**/*.csv", "parts/c/new/out.csv"),
+    ],
+)
+def test_an_output_among_the_inputs_is_refused(folder: Path, name: str, output: str) -> None:
+    with pytest.raises(InputError, match=f"{output} would be one of the inputs of the next run"):
+        check_outside(["parts/b.csv", name], Path(output))
+
+
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [
+        ("parts", "out.csv"),
+        ("parts", "parts2/out.csv"),
+        ("parts", "parts/_out/out.csv"),
+        ("parts/*.csv", "parts/c/out.csv"),
+        ("parts/*.csv", "parts/out.jsonl"),
+        ("parts/**/*.csv", "out.csv"),
+        ("parts/b.csv", "parts/out.csv"),
+        ("memory://parts", "parts/out.csv"),
+    ],
+)
+def test_an_output_beside_the_inputs_may_be_written(folder: Path, name: str, output: str) -> None:
+    check_outside([name], Path(output))
+
+
+class _Refuses(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(403 if "secret" in self.path else 404)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        """A test prints nothing."""
+
+
+def test_an_address_that_cannot_be_read_has_its_reason() -> None:
+    pytest.importorskip("aiohttp")
+    with HTTPServer(("127.0.0.1", 0), _Refuses) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        host = f"http://127.0.0.1:{server.server_port}"
+        with pytest.raises(InputError, match=r"a\.csv: there is no such file"):
+            names(f"{host}/a.csv")
+        with pytest.raises(InputError, match="403"):
+            names(f"{host}/secret.csv")
+        server.shutdown()
+    with pytest.raises(InputError, match=r"a\.csv: Connect call failed"):
+        names(f"{host}/a.csv")
 
 
 def test_addresses_are_files_folders_and_patterns(folder: Path) -> None:

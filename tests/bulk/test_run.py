@@ -399,7 +399,9 @@ def test_progress_has_the_rate_and_the_time_left(
 ) -> None:
     monkeypatch.setattr(run, "_QUIET", 0)
     answer_rows(source, source.with_name("answers.jsonl"), reader)
-    assert re.match(r"16 rows, [\d,]+ a second, \d\d%, 0:\d\d:\d\d left\n", capsys.readouterr().err)
+    assert re.match(
+        r"16 rows, [\d,]+(\.\d)? a second, \d\d%, 0:\d\d:\d\d left\n", capsys.readouterr().err
+    )
 
 
 def test_bad_rows_end_a_run_or_are_skipped(
@@ -424,7 +426,7 @@ def test_bad_rows_end_a_run_or_are_skipped(
 def test_nothing_but_bad_rows_is_a_mistake(tmp_path: Path, reader: Path) -> None:
     source = tmp_path / "rows.csv"
     source.write_text("question,context\n,2\n3,\n")
-    with pytest.raises(InputError, match="none of its 2 rows can be used"):
+    with pytest.raises(InputError, match="none of its rows can be used, 2 in all"):
         answer_rows(source, tmp_path / "answers.csv", reader, on_bad_row="skip")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 

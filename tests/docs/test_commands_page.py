@@ -1,17 +1,34 @@
-"""docs/commands.md is what the parsers of the commands say."""
+"""docs/commands.md is what the parsers of the commands say, and says what each argument is."""
 
 import importlib.util
+import re
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_it_is_up_to_date() -> None:
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("commands_page", ROOT / "dev/commands_page.py")
     assert spec is not None
     assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_is_up_to_date(script: ModuleType) -> None:
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), (
         "run python dev/commands_page.py"
     )
+
+
+def test_every_argument_has_a_meaning_and_at_most_one_default(script: ModuleType) -> None:
+    rows = re.findall(r"^\| (`[^`]+`|<code>.*?</code>) \| (.*) \|$", script.page(), re.MULTILINE)
+    assert len(rows) > 100
+    empty = {name for name, text in rows if text.strip() in ("", "required")}
+    assert empty <= {"`--index INDEX`", "`--output INDEX`"}  # whose values say what they are
+    assert not [text for _, text in rows if text.count("(default: ") > 1 or "True)" in text]

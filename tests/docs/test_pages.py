@@ -4,7 +4,8 @@ A fenced block `sh` or `python` is run, all of a page in one folder, which begin
 and the page's FILES. A block `output` directly after it is what it prints, errors included; there
 `...` stands for anything. A block may fail if its output is shown. Commands of NOT_RUN are not run,
 but those of fabir must fit its parser. A block `console` has commands after `$ `, each with what it
-prints; these are run always.
+prints; these are run always. In a block `shell-session` a command stands after `$ `, or after `# `
+for root, and is run like one of a block `sh`. A service runs until the page starts another one.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -35,6 +37,8 @@ from fabir.cli import build_parser
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+LANGUAGES_WITH_PROMPTS = {"console": "console", "shell-session": "sh"}
+LANGUAGES = {"sh", "python", *LANGUAGES_WITH_PROMPTS}
 PORT = "8000"  # in the pages; the tests take a free one
 
 SLOW = {"adapters.md", "training.md"}  # import large packages
@@ -53,6 +57,11 @@ NOT_RUN = {
     r"^fabir export .*--web": "fetches from the network; tests/web does that",
     r"^python -m http\.server": "serves until it is stopped",
     r"^fabir (explain|plot)": "draws for seconds; tests/explain and tests/test_plots.py do that",
+    r"^docker |^export SITE": "needs docker; tests/serve/test_deployment.py does that",
+    r"^curl https://": "needs a site",
+    r"/opt/|/etc/|^systemctl": "needs root",
+    r"^kill -HUP PID": "has no number; tests/serve/test_run.py does that",
+    r"wheelhouse|^python3 -m venv fabir": "needs packages from the network",
 }
 # Blocks of Python that are not run: the page and a word of the block, and why.
 NOT_RUN_PYTHON = {
@@ -68,10 +77,9 @@ ORDERS = """order,q,text,price
 """
 COLUMNS = "question,context\nWhen did it open?,The bridge opened in 1887.\n"
 MILL = "The mill was built in 1834 by Ida Strand.\n"
-TABLE = "question,passage,answer\nWhen was it built?,The mill was built in 1834.,1834\n"
 # Files that a page speaks of as the reader's own.
 FILES = {
-    "README.md": {"FOLDER/mill.txt": MILL},
+    "README.md": {"FOLDER/mill.txt": MILL, "FOLDER/bridge.txt": "The bridge opened in 1887.\n"},
     "bulk.md": {
         "rows.jsonl": ROWS,
         "orders.csv": ORDERS,
@@ -79,7 +87,6 @@ FILES = {
         "february.csv": COLUMNS,
     },
     "search.md": {"notes/mill.txt": MILL, "questions.txt": "When was the mill built?\n"},
-    "your-own-data.md": {"train.csv": TABLE, "dev.csv": TABLE},
 }
 
 
@@ -99,7 +106,7 @@ class Run:
 
     folder: Path
     namespace: dict[str, Any] = field(default_factory=dict)
-    services: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    service: subprocess.Popen[bytes] | None = None
     port: str = ""
 
 
@@ -107,13 +114,13 @@ def blocks(page: Path) -> Iterator[Block]:
     tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         assert token.info not in ("bash", "shell"), f"{page}: write ```sh"
-        if token.type != "fence" or token.info not in ("sh", "python", "console"):
+        if token.type != "fence" or token.info not in LANGUAGES:
             continue
         assert token.map
         line = token.map[0] + 1
-        if token.info == "console":
+        if token.info in LANGUAGES_WITH_PROMPTS:
             for asked, shown in divide(token.content):
-                yield Block("console", asked, shown, line)
+                yield Block(LANGUAGES_WITH_PROMPTS[token.info], asked, shown, line)
         else:
             shown = after.content if after and after.info == "output" else None
             yield Block(token.info, token.content, shown, line)
@@ -121,7 +128,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def divide(console: str) -> list[tuple[str, str]]:
     """The commands of a block with prompts, each with what it prints."""
-    return re.findall(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", console, re.MULTILINE)
+    return re.findall(r"^[$#] ((?:.*\\\n)*.*\n)((?:(?![$#] ).*\n)*)", console, re.MULTILINE)
 
 
 def commands(code: str) -> list[str]:
@@ -150,23 +157,33 @@ def free_port() -> str:
         return str(listening.getsockname()[1])
 
 
-def serve(command: str, run: Run) -> None:
-    """Start a service beside the page, and wait until it listens."""
-    run.services.append(
-        subprocess.Popen(
-            ["bash", "-c", f"exec {command.strip().removesuffix('&')}"],
+def serve(command: str, run: Run) -> str:
+    """Start a service beside the page, and wait until it listens; what it says on stderr."""
+    stop(run)
+    with tempfile.TemporaryFile("a+") as said:
+        run.service = subprocess.Popen(
+            ["bash", "-c", f"exec env {command.strip().removesuffix('&')}"],
             cwd=run.folder,
             env=environment(),
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=said,
         )
-    )
-    for _ in range(600):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(run.port))):
-            return
-        assert run.services[-1].poll() is None, f"{command} has ended"
-        time.sleep(0.1)
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", int(run.port))).close()
+                said.seek(0)
+                if text := said.read():
+                    return text.replace(f":{run.port}", f":{PORT}")
+            assert run.service.poll() is None, f"{command} has ended"
+            time.sleep(0.1)
     raise AssertionError(f"{command} does not listen")
+
+
+def stop(run: Run) -> None:
+    if run.service:
+        run.service.send_signal(signal.SIGTERM)
+        run.service.wait(30)
+        run.service = None
 
 
 def environment() -> dict[str, str]:
@@ -180,10 +197,10 @@ def run_shell(block: Block, run: Run) -> str | None:
     for command in commands(block.code):
         if block.language == "sh" and not is_run(command):
             check_arguments(command)
-        elif re.match(r"fabir serve\b", command):
+        elif re.match(r"(\w+=\S+ )*fabir serve\b", command):
             printed = finish(script, block, run)
             script = ""
-            serve(command.replace(PORT, run.port), run)
+            printed += serve(command.replace(PORT, run.port), run)
         else:
             script += command
     return finish(script, block, run) if script else printed
@@ -219,7 +236,8 @@ def run_python(block: Block, run: Run, page: Path) -> str:
 
 def same(shown: str, printed: str) -> bool:
     """Whether it is what is shown, but for progress, of which a quick machine prints nothing."""
-    printed = re.sub(r"^.* left\n", "", printed, flags=re.MULTILINE)
+    progress = r"^(.* left|[\d,]+ of [\d,]+ files, .*)\n"
+    printed = re.sub(progress, "", printed, flags=re.MULTILINE)
     return doctest.OutputChecker().check_output(
         shown.strip() + "\n", printed.strip() + "\n", doctest.ELLIPSIS
     )
@@ -235,9 +253,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     monkeypatch.chdir(tmp_path)
     started = Run(tmp_path, port=free_port())
     yield started
-    for service in started.services:
-        service.send_signal(signal.SIGTERM)
-        service.wait(30)
+    stop(started)
 
 
 def write_files(page: Path, folder: Path) -> None:

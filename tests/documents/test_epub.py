@@ -59,6 +59,48 @@ def test_a_missing_chapter_is_named(tmp_path: Path) -> None:
     assert "OEBPS/text/a.xhtml" in loss
 
 
+def package(*items: tuple[str, str]) -> str:
+    """A package whose chapters are some members, each with its kind."""
+    manifest = "".join(
+        f'<item id="i{n}" href="{name}" media-type="{kind}"/>'
+        for n, (name, kind) in enumerate(items)
+    )
+    spine = "".join(f'<itemref idref="i{n}"/>' for n in range(len(items)))
+    head = PACKAGE.partition("<metadata>")[0]
+    return f"{head}<manifest>{manifest}</manifest><spine>{spine}</spine></package>"
+
+
+def test_chapters_in_other_markup_are_read_and_other_kinds_named(tmp_path: Path) -> None:
+    book = package(
+        ("a.svg", "image/svg+xml"),
+        ("b.xml", "application/x-dtbook+xml"),
+        ("c.htm", "text/x-oeb1-document"),
+        ("d.pdf", "application/pdf"),
+        ("e.png", "image/png"),
+    )
+    members: dict[str, str | bytes] = {
+        "META-INF/container.xml": CONTAINER,
+        "OEBPS/book.opf": book,
+        "OEBPS/a.svg": '<svg xmlns="http://www.w3.org/2000/svg"><text>Map of Corm</text></svg>',
+        "OEBPS/b.xml": "<dtbook><book><h1>Rain</h1><p>It falls.</p></book></dtbook>",
+        "OEBPS/c.htm": "<p>It is wet.",
+        "OEBPS/d.pdf": "%PDF",
+    }
+    found, [loss] = read(tmp_path / "a.epub", members)
+    assert found.text == "Map of Corm\n\nRain\n\nIt falls.\n\nIt is wet."
+    assert loss.endswith("d.pdf is not read: application/pdf")
+
+
+def test_chapters_are_read_as_xml(tmp_path: Path) -> None:
+    chapter = """<?xml version="1.0"?><!DOCTYPE html [<!ENTITY nbsp "&#160;"> ]>
+    <html xmlns="http://www.w3.org/1999/xhtml"><body><h2 id="x"/><p>10<sup/>6 <br/>kites</p>
+    <pre/><p>in  May.</p></body></html>"""
+    found, losses = read(tmp_path / "a.epub", BOOK | {"OEBPS/text/b two.xhtml": chapter})
+    assert found.text.partition("stands here.")[2] == "\n\n106\nkites\n\nin May."
+    assert [found.text[start:end] for start, end in found.headings] == ["Wind"]
+    assert losses == []
+
+
 def encryption(name: str) -> str:
     return f"""<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"
     xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:CipherData>

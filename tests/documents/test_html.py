@@ -74,6 +74,8 @@ def test_broken_markup_swallows_nothing(start: str) -> None:
         '<p hidden="until-found">',
         '<p style="display:none">',
         '<p style="color: red; DISPLAY : none !important">',
+        '<p style="visibility:hidden">',
+        '<p style="color: red; visibility: collapse">',
         "<div hidden><div>",
         "<dialog>",
     ],
@@ -81,6 +83,22 @@ def test_broken_markup_swallows_nothing(start: str) -> None:
 def test_hidden_elements_are_no_text(start: str) -> None:
     assert text(f"<p>{BRIDGE}</p>{start}12 pounds") == BRIDGE
     assert text('<p style="display: nonesuch">shown') == "shown"
+    assert text('<p style="visibility: visible">shown') == "shown"
+
+
+def test_a_form_shows_what_is_filled_in_and_chosen() -> None:
+    page = """<form>Town: <select><option>Varn<option selected>Corm</select> Name:<input
+    value="Lise Brandt">, Born: <input type=date value=1974-05-03>
+    <input type=hidden value=secret><input type=checkbox value=yes><input type=password value=x>
+    <input placeholder="your name"><select multiple><option selected>one<option selected>two"""
+    assert text(page) == "Town: Corm Name: Lise Brandt , Born: 1974-05-03 one two"
+
+
+def test_phrases_in_the_style_of_a_block_are_paragraphs() -> None:
+    page = '<span style="color: red; display: block">A one</span><b style="display:flex">B two</b>'
+    assert text(page) == "A one\n\nB two"
+    assert text('a <span style="display: inline-block">b</span>c') == "a bc"
+    assert text('<pre><b style="display: block">a\n</b><b style="display: block">b') == "a\nb"
 
 
 def test_preformatted_text_keeps_its_lines() -> None:
@@ -128,6 +146,17 @@ def test_a_row_of_a_table_has_the_names_of_its_columns() -> None:
         "Pump: Marl\nBuilt: 1911\nCapacity: 320 litres",
         "Pump: Marl\nBuilt: 1912",
     ]
+
+
+def test_a_bold_row_names_columns_of_text() -> None:
+    rows = "<tr><td>Ida Strand<td>Corm</tr><tr><td>Nils Berg<td>Wick</tr>"
+    bold = "<table><tr><td><b>Name</b><td><strong>Town</strong></tr>" + rows
+    assert text(bold).split("\n\n") == [
+        "Name: Ida Strand\nTown: Corm",
+        "Name: Nils Berg\nTown: Wick",
+    ]
+    plain = text(bold.replace("<b>Name</b>", "<b>Na</b>me"))
+    assert "Name: Ida Strand" not in plain
 
 
 def test_names_of_columns_in_two_rows_are_joined() -> None:

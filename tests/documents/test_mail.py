@@ -60,6 +60,31 @@ def test_html_is_read_if_the_plain_text_is_empty(tmp_path: Path) -> None:
     assert (found.text, losses) == (f"{HEADERS}\n\nFees\n\n85 crowns", [])
 
 
+def test_html_is_read_if_the_plain_text_only_points_to_it(tmp_path: Path) -> None:
+    mail = make("Please view this mail in HTML.")
+    mail.add_alternative("<p>The gate of the mill closes at <b>ten</b>.", subtype="html")
+    [_, page] = mail.iter_parts()
+    assert isinstance(page, EmailMessage)
+    page.add_related(b"x", "image", "png", cid="<x>")
+    assert read(tmp_path, mail)[0].text == f"{HEADERS}\n\nThe gate of the mill closes at ten."
+
+
+@pytest.mark.parametrize(
+    "page", ["<p>View online. Unsubscribe.", "\0 The mill closes at ten, or so."]
+)
+def test_plain_text_is_read_if_html_has_less_or_is_broken(tmp_path: Path, page: str) -> None:
+    mail = make("The fee for the boats is 85 crowns.")
+    mail.add_alternative(page, subtype="html")
+    assert read(tmp_path, mail)[0].text == f"{HEADERS}\n\nThe fee for the boats is 85 crowns."
+
+
+def test_html_is_read_rather_than_an_invitation(tmp_path: Path) -> None:
+    mail = make(" ")
+    mail.add_alternative("<p>We meet in May.", subtype="html")
+    mail.add_alternative("BEGIN:VCALENDAR", subtype="calendar")
+    assert read(tmp_path, mail)[0].text == f"{HEADERS}\n\nWe meet in May."
+
+
 def test_attachments_are_named(tmp_path: Path) -> None:
     mail = make()
     mail.add_attachment(b"%PDF", "application", "pdf", filename="plan.pdf")
@@ -98,6 +123,15 @@ def _part(text: str) -> EmailMessage:
 def test_headers_and_texts_without_a_stated_encoding(tmp_path: Path) -> None:
     found, _ = read(tmp_path, "Subject: café\nFrom: ((((\n\nZoë".encode())
     assert (found.title, found.text) == ("café", "Subject: café\nFrom: ((((\n\nZoë")
+    stated = "Subject: Größe\nContent-Type: text/plain; charset=cp1252\n\nEs regnet."
+    found, _ = read(tmp_path, stated.encode("cp1252"))
+    assert (found.title, found.text) == ("Größe", "Subject: Größe\n\nEs regnet.")
+    text = "Über die Straße gehen jeden Tag viele Menschen, und die Mühle ist schön."
+    found, _ = read(tmp_path, f"Subject: Größe\n\n{text}".encode("cp1252"))
+    assert (found.title, found.text) == ("Größe", f"Subject: Größe\n\n{text}")
+    data = b"Subject: Gr\xf6\xdfe\nContent-Type: text/plain; charset=utf-8\n\nrain"
+    found, _ = read(tmp_path, data)
+    assert found.title == "Gr\ufffd\ufffde"
     found, _ = read(tmp_path, b"Content-Type: text/plain; charset=nonsense\n\nrain")
     assert (found.title, found.text) == ("mail", "rain")
 

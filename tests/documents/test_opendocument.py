@@ -107,6 +107,55 @@ def test_a_row_has_the_names_of_its_columns(tmp_path: Path) -> None:
     assert found == ["Pump: Wick\nBuilt: 1934\nBy: Ole"]
 
 
+LOOKS = (
+    '<style:style style:name="B" style:family="paragraph">'
+    '<style:text-properties fo:font-weight="bold" xmlns:fo="fo"/></style:style>'
+    '<style:style style:name="C" style:family="paragraph" style:parent-style-name="B"/>'
+    '<style:style style:name="N" style:family="text">'
+    '<style:text-properties fo:font-weight="normal" xmlns:fo="fo"/></style:style>'
+    + "".join(
+        f'<style:style style:name="{name}" style:family="text">'
+        f'<style:text-properties style:text-position="{position}"/></style:style>'
+        for name, position in {"S": "super 58%", "T": "33% 58%", "L": "-33% 58%"}.items()
+    )
+)
+
+
+def test_a_raised_number_is_an_exponent(tmp_path: Path) -> None:
+    def span(style: str, text: str) -> str:
+        return f'<text:span text:style-name="{style}">{text}</text:span>'
+
+    body = p(
+        f"10{span('S', '6')} people, 5 m{span('T', '2')}, H{span('L', '2')}O, 1{span('S', 'st')}"
+    )
+    assert paragraphs(tmp_path, body, LOOKS) == ["10^6 people, 5 m^2, H2O, 1st"]
+
+
+def test_a_bold_row_names_columns_of_text(tmp_path: Path) -> None:
+    def styled(style: str, text: str) -> str:
+        return f"<table:table-cell>{p(text, style)}</table:table-cell>"
+
+    rows = row("Ida", "Corm"), row("Nils", "Varn")
+    names = ["Name: Ida\nTown: Corm", "Name: Nils\nTown: Varn"]
+    assert paragraphs(
+        tmp_path, table(row(styled("B", "Name"), styled("C", "Town")), *rows), LOOKS
+    ) == (names)
+    plain = styled("B", '<text:span text:style-name="N">Town</text:span>')
+    assert paragraphs(tmp_path, table(row(styled("B", "Name"), plain), *rows), LOOKS) == [
+        "Name: Town",
+        "Ida: Corm",
+        "Nils: Varn",
+    ]
+
+
+def test_a_cell_with_a_table_is_only_laid_out(tmp_path: Path) -> None:
+    inner = f"<table:table-cell>{table(row('In', 'Out'), row('7', '8'))}</table:table-cell>"
+    assert paragraphs(tmp_path, table(row(inner, "outer right"))) == [
+        "In: 7\nOut: 8",
+        "outer right",
+    ]
+
+
 def test_merged_cells_count_for_all_that_they_cover(tmp_path: Path) -> None:
     wide = cell("Sales", 'table:number-columns-spanned="2"')
     tall = cell("North", 'table:number-rows-spanned="2"')

@@ -212,3 +212,43 @@ def test_bold_rows_below_the_names_are_titles(tmp_path: Path) -> None:
         "Date: 02/07\nShop: Corm mill\nAmount: 12.40",
         "Date: 03/07\nShop: Harle inn\nAmount: 3.80",
     ]
+
+
+ABOVE = "The stations of the valley were visited by the men of the county twice a year, in May"
+BELOW = "The keepers write all that they see into a book, which the council of Corm reads."
+
+
+@pytest.mark.parametrize("left", [46, 20])
+def test_a_table_close_to_the_text_above_and_below(tmp_path: Path, left: float) -> None:
+    table = row(112, "Station", "Opened", "Keeper", font="F2") + rows(124, *STATIONS)
+    text = at(left, 100, ABOVE) + table + at(left, 166, BELOW)
+    rest = [*named("Station", "Opened", "Keeper"), BELOW]
+    assert paragraphs(tmp_path, text) == [ABOVE, *rest]
+
+
+def test_a_table_without_bold_names_close_to_the_text(tmp_path: Path) -> None:
+    table = row(112, "Station", "Opened", "Keeper") + rows(124, *STATIONS)
+    text = at(46, 100, ABOVE) + table + at(46, 166, BELOW)
+    rest = [*named("Station", "Opened", "Keeper"), BELOW]
+    assert paragraphs(tmp_path, text) == [ABOVE, *rest]
+
+
+@pytest.mark.parametrize("down", [0, 12])
+def test_a_column_of_text_beside_values_has_bold_names(tmp_path: Path, down: float) -> None:
+    works = (
+        ("New pumps and a filter hall,", "with a bridge that leads to it", "over the river."),
+        ("Repair of the roof after the", "storm that came in", "the autumn."),
+    )
+    names = row(100, "Station", "Works", "Cost", lefts=(50, 200, 400), font="F2")
+    table = names + "".join(
+        at(50, 120 + down + 50 * number, name)
+        + lines(200, 120 + 50 * number, *texts)
+        + at(400, 120 + down + 50 * number, cost)
+        for number, (name, texts, cost) in enumerate(
+            zip(("Wick", "Marl"), works, ("12,000", "9,500"), strict=True)
+        )
+    )
+    assert paragraphs(tmp_path, table) == [
+        f"Station: Wick\nWorks: {' '.join(works[0])}\nCost: 12,000",
+        f"Station: Marl\nWorks: {' '.join(works[1])}\nCost: 9,500",
+    ]

@@ -139,6 +139,24 @@ def test_a_sentence_over_the_end_of_a_page_is_whole(tmp_path: Path) -> None:
     assert pages_of(found)[1].startswith("Josephine Bell")
 
 
+def test_a_name_over_the_end_of_a_page_is_whole(tmp_path: Path) -> None:
+    first = lines(
+        50,
+        100,
+        "The bridge crosses the river at the old ford, where the road",
+        "was. It leads to the market of the town and to the mill and",
+        "is narrow. It was designed in 1822 by the engineer Nils",
+    )
+    second = lines(50, 100, "Ekdahl, who came from Tarn.")
+    assert "engineer Nils Ekdahl, who" in text_of(tmp_path, first, second)
+
+
+def test_a_short_line_at_the_end_of_a_page_ends(tmp_path: Path) -> None:
+    first = lines(50, 100, *LEFT[:2], "and this is signed by Nils")
+    text = text_of(tmp_path, at(50, 88, "x" * 60) + first, at(50, 100, "Corm has a mill."))
+    assert "by Nils\n\nCorm has" in text
+
+
 def test_a_word_over_the_end_of_a_page_is_whole(tmp_path: Path) -> None:
     write_pdf_pages(
         tmp_path / "a.pdf", [at(50, 100, "It has a meteoro-"), at(50, 100, "logical mast.")]
@@ -276,6 +294,27 @@ def test_scanned_pages_among_others_are_said(tmp_path: Path) -> None:
     write_pdf_pages(tmp_path / "a.pdf", [at(50, 100, "It is red."), IMAGE, ""])
     found = read(tmp_path / "a.pdf", ("page 2 has no text: scanned?",))
     assert pages_of(found) == ["It is red.", "", ""]
+
+
+def test_scans_with_a_stamp_or_a_page_number_are_said(tmp_path: Path) -> None:
+    whole = IMAGE.replace("400 0 0 400 50 200", "612 0 0 792 0 0")
+    stamped = [whole + at(50, 780, "SCAN001"), IMAGE + at(300, 780, "Page 2")]
+    write_pdf_pages(tmp_path / "a.pdf", [*stamped, IMAGE + at(50, 50, "Map of Corm")])
+    losses = ("page 1 has hardly any text: scanned? (and 1 more)",)
+    assert pages_of(read(tmp_path / "a.pdf", losses))[0] == "SCAN001\n\n"
+
+
+def raised(left: float, down: float, text: str) -> str:
+    return at(left, down - 4, text, size=7)
+
+
+def test_raised_numbers_are_exponents_or_marks(tmp_path: Path) -> None:
+    content = at(50, 100, "Varn has 10") + raised(102.3, 100, "6") + at(106.5, 100, " people.")
+    assert text_of(tmp_path, content) == "Varn has 10^6 people."
+    low = at(50, 100, "CO") + at(65, 102, "2", size=7) + at(69, 100, " rose.")
+    assert text_of(tmp_path, low) == "CO2 rose."
+    mark = at(50, 100, "Ida Holm") + raised(91, 100, "1,2") + at(102, 100, ", of Corm")
+    assert text_of(tmp_path, mark) == "Ida Holm^1,2 , of Corm"
 
 
 def test_pages_of_glyph_numbers_are_left_out_and_said(tmp_path: Path) -> None:

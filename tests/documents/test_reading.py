@@ -92,13 +92,13 @@ def test_pdf_has_pages(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     for name, content, reason in [
-        ("a.txt", b"caf\xe9", "not UTF-8"),
+        ("a.txt", b"A zebra \xff", "not UTF-8"),
         ("b.txt", b"a\0b", "zero bytes"),
         ("c.pdf", b"%PDF-1.4 broken", "cannot be read"),
         ("d.docx", b"PK\x03\x04 broken", "cannot be read"),
         ("e.parquet", b"PAR1 broken", "cannot be read"),
         ("f.exe", b"", "none of"),
-        ("g.csv", b"text\ncaf\xe9\n", "not UTF-8"),
+        ("g.csv", b"text\nA zebra \xff\n", "not UTF-8"),
     ]:
         (tmp_path / name).write_bytes(content)
         assert reason in refused(tmp_path / name)

@@ -65,6 +65,64 @@ def test_quoted_line_ends_are_kept_and_counted(tmp_path: Path) -> None:
     assert (al.text, al.line) == ("Full name: Al\nNote: three", 6)
 
 
+@pytest.mark.parametrize(("name", "tab"), [("a.csv", ","), ("a.tsv", "\t")])
+def test_a_quote_that_is_not_closed_takes_no_other_row(tmp_path: Path, name: str, tab: str) -> None:
+    lines = 'Pump,Note\nWick,"5 inch\nMarl,fine\nHarr,"a well"\nCorm,old\n'.replace(",", tab)
+    assert [(each.text, each.line) for each in read(tmp_path / name, lines)] == [
+        ("Pump: Wick\nNote: 5 inch", 2),
+        ("Pump: Marl\nNote: fine", 3),
+        ("Pump: Harr\nNote: a well", 4),
+        ("Pump: Corm\nNote: old", 5),
+    ]
+    last = 'Pump,Note,Built\nMarl,"fine",1911\nWick,"5 inch,1934\n'.replace(",", tab)
+    _, wick = read(tmp_path / name, last)
+    assert wick.text == 'Pump: Wick\nNote: "5 inch\nBuilt: 1934'
+
+
+def test_a_quote_that_takes_the_rest_is_named(tmp_path: Path) -> None:
+    lost: list[str] = []
+    [found] = read(tmp_path / "a.csv", 'Pump,Note\nWick,"5 inch\nMarl\nHarr\n', lost)
+    assert found.text == "Pump: Wick\nNote: 5 inch\nMarl\nHarr"
+    [reason] = lost
+    assert "line 2: a quote is not closed" in reason
+
+
+def test_many_open_quotes_take_no_long_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabir.documents.records.MAX_LINE", 20_000)
+    lost: list[str] = []
+    found = read(tmp_path / "a.csv", "a,b\n" + '5","a\n' * 3000, lost)
+    assert len(found) < 100
+    assert "a quote is not closed" in lost[0]
+
+
+def test_a_backslash_may_stand_before_quotes(tmp_path: Path) -> None:
+    table = 'Pump,Note\nWick,"Bo said \\"no\\", twice"\nMarl,"C:\\dir"\nHarr,"say \\",\\" now"\n'
+    assert texts(read(tmp_path / "a.csv", table)) == [
+        'Pump: Wick\nNote: Bo said "no", twice',
+        "Pump: Marl\nNote: C:\\dir",
+        'Pump: Harr\nNote: say "," now',
+    ]
+    [found] = read(tmp_path / "b.csv", 'Disk,Path\nA,"C:\\dir\\"\n')
+    assert found.text == "Disk: A\nPath: C:\\dir\\"
+
+
+def test_labels_with_values_of_several_kinds_are_a_form(tmp_path: Path) -> None:
+    form = "Name,Orla bridge\nBuilt,1822\nLength,40 m\n"
+    found = read(tmp_path / "a.csv", form)
+    assert [(each.text, each.line) for each in found] == [
+        ("Name: Orla bridge", 1),
+        ("Built: 1822", 2),
+        ("Length: 40 m", 3),
+    ]
+    assert texts(read(tmp_path / "b.csv", "Name:,Ida\nTown:,Corm\n")) == ["Name: Ida", "Town: Corm"]
+    table = "Town,People\nCorm,1200\nVarn,n/a\nHarle,950\n"
+    assert texts(read(tmp_path / "c.csv", table))[1] == "Town: Varn\nPeople: n/a"
+    names = "Name,Town\nIda,Corm\nNils,Varn\n"
+    assert texts(read(tmp_path / "d.csv", names))[1] == "Name: Nils\nTown: Varn"
+
+
 def test_a_cell_may_have_more_than_131_072_characters(tmp_path: Path) -> None:
     rain = "It rains. " * 20_000
     [found] = read(tmp_path / "a.csv", f'Town,Weather\nWick,"{rain}\nIt snows."\n')
@@ -114,7 +172,7 @@ def test_other_encodings_are_read_like_those_of_texts(tmp_path: Path, name: str)
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_what_is_no_text_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="not UTF-8 text: byte 1004"):
-        read(tmp_path / name, b"x" * 1004 + b"\x96\n")
+        read(tmp_path / name, b"x" * 1004 + b"\x90\x81\x8d\x9d\n")
     with pytest.raises(InputError, match="zero bytes"):
         read(tmp_path / name, b"a\0b\n")
 
@@ -167,6 +225,40 @@ def test_long_texts_and_objects_in_a_list_are_paragraphs(tmp_path: Path) -> None
         "cast.name: Al",
         "end: 1",
     ]
+
+
+def test_sentences_in_a_list_are_lines(tmp_path: Path) -> None:
+    [found] = read(tmp_path / "a.json", '["The gate was closed.", "The mill was built in 1834."]')
+    assert found.text == "The gate was closed.\nThe mill was built in 1834."
+    [found] = read(tmp_path / "b.json", '{"kinds": ["S.A. de C.V.", "Inc.", "Mills & Sons Ltd."]}')
+    assert found.text == "kinds: S.A. de C.V., Inc., Mills & Sons Ltd."
+
+
+def test_pieces_of_a_text_with_its_line_ends_are_joined(tmp_path: Path) -> None:
+    lines = ["# The gate\n", "It was ", "closed " * 20 + "\n", "in 1790."]
+    [found] = read(tmp_path / "a.json", json.dumps({"source": lines}))
+    assert found.text == "source: " + "".join(lines)
+    [found] = read(tmp_path / "b.json", json.dumps({"tags": ["gate\n", "mill", "well\n"]}))
+    assert found.text == "tags: gate, mill, well"
+    [found] = read(tmp_path / "c.json", json.dumps({"notes": ["a\nb\n", "c"]}))
+    assert found.text == "notes: a\nb\n\nnotes: c"
+
+
+def test_a_field_may_name_the_columns_of_rows(tmp_path: Path) -> None:
+    table = {
+        "columns": ["name", "built"],
+        "index": [0, 1],
+        "data": [["Wick", 1934], ["Marl", 1911]],
+    }
+    rest, wick, marl = read(tmp_path / "a.json", json.dumps(table))
+    assert (rest.text, wick.text, marl.text) == (
+        "index: 0, 1",
+        "name: Wick\nbuilt: 1934",
+        "name: Marl\nbuilt: 1911",
+    )
+    other = {"columns": ["name", "built"], "data": [["Wick", 1934, "old"]]}
+    [found] = read(tmp_path / "b.json", json.dumps(other))
+    assert found.text == "columns: name, built\ndata: Wick, 1934, old"
 
 
 def test_a_record_s_text_comes_first_and_the_rest_after_it(tmp_path: Path) -> None:

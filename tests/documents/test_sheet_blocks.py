@@ -136,11 +136,11 @@ def test_a_table_goes_on_after_a_blank_row() -> None:
 
 def test_other_columns_or_a_heading_end_the_table() -> None:
     table = ["Item", "Amount"], ["Salary", 950]
-    assert texts(*table, [], ["where", "Wick"], ["who", "Bo"])[1:] == ["where\nWick", "who\nBo"]
+    assert texts(*table, [], ["where", "Wick"], ["who", "Bo"])[1:] == ["where: Wick", "who: Bo"]
     assert texts(*table, [], ["Phones"], ["Bo", 555], ["Al", 556])[1:] == [
         "Phones",
-        "Bo\n555",
-        "Al\n556",
+        "Bo: 555",
+        "Al: 556",
     ]
 
 
@@ -187,3 +187,16 @@ def test_long_blocks_side_by_side_lose_nothing() -> None:
     assert {f"Pump: p{n}\nLitres: {n}" for n in range(300)} <= set(found)
     assert {f"City: c{n}\nPeople: {n}" for n in range(50)} <= set(found)
     assert "far below" in "\n".join(found)
+
+
+def test_a_label_stands_before_its_value() -> None:
+    assert texts(
+        ["Name:", "Ida Strand", "Town:", "Corm"], ["Born:", 1974, "Wells:", "Leaks:", "none"]
+    ) == ["Name: Ida Strand\nTown: Corm", "Born: 1974\nWells:\nLeaks: none"]
+    assert texts(["Is it open?", "yes"], ["Tel: 77", "no"]) == ["Is it open?\nyes", "Tel: 77\nno"]
+
+
+def test_texts_that_repeat_or_stand_alone_are_no_labels() -> None:
+    assert texts(["North", "Wick"], ["North", "Marl"]) == ["North\nWick", "North\nMarl"]
+    assert texts(["Total", 410]) == ["Total\n410"]
+    assert texts([1, "one"], [2, "two"]) == ["1\none", "2\ntwo"]

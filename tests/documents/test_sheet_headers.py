@@ -50,6 +50,14 @@ def header(text: str, needs_evidence: bool = True) -> tuple[int, int, str] | Non
         ("where*|Wick;who|Bo;when|now", None),
         ("a*|b*;c|d;e*|f*;g|h;i*|j*;k|l", None),
         ("Pump|Amount:;Wick|410", (0, 1, "Pump|Amount")),
+        ("Applicant|Ida;Town|Corm;Born|1974;Phone|555", None),
+        ("Purpose|tests;Author|Ida;Date|2013;Pages|7;Copies|20", None),
+        ("Name:|Ida;Born:|1974", None),
+        ("Name:|Works|Town:|Corm;Built:|1934|Wells:|7;Closed:|1951|Leaks:|3", None),
+        ("|2019|2020;Sales:|5.1|6.2;Costs:|7.3|8.4", (0, 1, "2019|2020")),
+        ("Bridge|Orla bridge;Built|1822;Length|40 m", None),
+        ("Town|People;Corm|1200;Varn|n/a;Harle|950;Oban|-", (0, 1, "Town|People")),
+        ("Weight|Feed;179|bean;160|oats", (0, 1, "Weight|Feed")),
         ("", None),
     ],
 )
@@ -64,6 +72,27 @@ def test_the_first_full_row_may_be_a_header_without_evidence() -> None:
     assert header(text, needs_evidence=False) == (0, 1, "Pump|Area|Owner")
     assert header(text, needs_evidence=True) is None
     assert header("Bo|cook|1999;Al|actor|2001", needs_evidence=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Question|Answer;When is it open?|From 9.;Who runs it?|Bo", (0, 1, "Question|Answer")),
+        ("Name|Town;Ida Strand|Corm;Nils Berg|Varn;Lise Brandt|Harle", (0, 1, "Name|Town")),
+        (
+            "name|link;Wick|www.wick.example;Marl|www.marl.example;Harr|www.h.example",
+            (0, 1, "name|link"),
+        ),
+        ("Activity|Driving a car;code|A7;location|Europe;unit|kilometer", None),
+        ("Purpose|To test it.;Scope|All of it.;Note|None of this.;Use|It is free.", None),
+        ("Ida Strand|Corm;Nils Berg|Varn;Lise Brandt|Harle", None),
+        ("Links;www.wick.example;www.marl.example;www.h.example", None),
+    ],
+)
+def test_two_columns_of_texts_have_names_if_all_cells_of_one_read_differently(
+    text: str, expected: tuple[int, int, str] | None
+) -> None:
+    assert header(text) == expected
 
 
 @pytest.mark.parametrize(

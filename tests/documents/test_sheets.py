@@ -85,6 +85,18 @@ def test_columns_without_names_or_cells_are_kept(tmp_path: Path) -> None:
         (1, "mmm yy", "1900-01-01"),
         (1e300, "yyyy", "1e+300"),
         (7, "[Red]0;[Blue]-0", "7"),
+        (501, "00000", "00501"),
+        (5, "0,000", "0,005"),
+        (5551234567, "(000) 000-0000", "(555) 123-4567"),
+        (5551234567, "[&lt;=9999999]###\\-####;\\(###\\)\\ ###\\-####", "(555) 123-4567"),
+        (5551234, "[&lt;=9999999]###\\-####;\\(###\\)\\ ###\\-####", "555-1234"),
+        (1234567.5, "#\\ ##0.00\\ &quot;€&quot;", "1234 567.50 €"),
+        (0.0, "&quot;Yes&quot;;&quot;Yes&quot;;&quot;No&quot;", "No"),
+        (1, "&quot;Yes&quot;;&quot;Yes&quot;;&quot;No&quot;", "Yes"),
+        (-5, "0&quot; gained&quot;;0&quot; lost&quot;", "5 lost"),
+        (-5.5, "0.00;(0.00)", "-5.50"),
+        (0, "#,##0;-#,##0;&quot;-&quot;??", "0"),
+        (0.25, "[=0]0;0%", "25%"),
     ],
 )
 def test_numbers_are_shown_in_their_format(
@@ -92,6 +104,14 @@ def test_numbers_are_shown_in_their_format(
 ) -> None:
     path = write_xlsx(tmp_path / "a.xlsx", row("x", value(number, 1)), formats=(code,))
     assert texts(path) == [f"x\n{text}"]
+
+
+def test_numbers_that_a_format_hides_are_left_out_and_counted(tmp_path: Path) -> None:
+    lost: list[str] = []
+    rows = row("Pump", "Built", "Key", "Leaks") + row("Wick", 1934, value(7, 1), value(0, 2))
+    path = write_xlsx(tmp_path / "a.xlsx", rows, formats=(";;;", "0;-0;;@"))
+    assert [each.text for each in read(path, lost)] == ["Pump: Wick\nBuilt: 1934", "Key\nLeaks"]
+    assert lost == [f"left out of {path}: 1 hidden cell"]
 
 
 def test_dates_may_count_from_1904(tmp_path: Path) -> None:
@@ -105,12 +125,14 @@ def test_texts_may_be_shared_rich_or_inline(tmp_path: Path) -> None:
         "<s:si><s:t>Wick_x000A_Pump</s:t></s:si>"
         "<s:si><s:r><s:t>Marl </s:t></s:r><s:r><s:t>pump</s:t></s:r>"
         "<s:rPh><s:t>no</s:t></s:rPh></s:si>"
+        "<s:si><s:r><s:t>10</s:t></s:r>"
+        '<s:r><s:rPr><s:vertAlign val="superscript"/></s:rPr><s:t>6</s:t></s:r></s:si>'
     )
-    cells = [f'<s:c t="s"><s:v>{number}</s:v></s:c>' for number in (0, 1, 2)]
+    cells = [f'<s:c t="s"><s:v>{number}</s:v></s:c>' for number in (0, 1, 2, 3)]
     cells.append('<s:c t="inlineStr"><s:is><s:t>inline</s:t></s:is></s:c>')
     cells.append('<s:c t="b"><s:v>1</s:v></s:c>')
     path = write_xlsx(tmp_path / "a.xlsx", row(*cells), shared=shared)
-    assert texts(path) == ["Wick\nPump\nMarl pump\ninline\nTRUE"]
+    assert texts(path) == ["Wick\nPump\nMarl pump\n10^6\ninline\nTRUE"]
 
 
 def test_formulas_are_their_results(tmp_path: Path) -> None:
@@ -166,7 +188,19 @@ def test_the_font_tells_the_header(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "a.xlsx", row(*bold) + table, formats=("General",))
     assert texts(path) == ["Pump: Wick\nArea: North", "Pump: Marl\nArea: South"]
     plain = texts(write_xlsx(tmp_path / "b.xlsx", row("Pump", "Area") + table))
-    assert plain == ["Pump\nArea", "Wick\nNorth", "Marl\nSouth"]
+    assert plain == ["Pump: Area", "Wick: North", "Marl: South"]
+
+
+def test_a_form_is_labels_with_their_values(tmp_path: Path) -> None:
+    title, blank = row("Application form", number=1), row(number=2)
+    rows = row("Name", "Ida Strand") + row("Town", "Corm") + row("Born", 1974)
+    found = read(write_xlsx(tmp_path / "a.xlsx", title + blank + rows))
+    assert [(each.text, each.line) for each in found] == [
+        ("Application form", 1),
+        ("Name: Ida Strand", 3),
+        ("Town: Corm", 4),
+        ("Born: 1974", 5),
+    ]
 
 
 def test_the_heading_of_a_block_is_in_the_titles_of_its_rows(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """PowerPoint files: slides are pages with titles, notes, tables and charts."""
 
+import zipfile
 from pathlib import Path
 
 from fabir.documents.base import Document
 from fabir.documents.reading import read_documents
-from office_files import line, shape, write_pptx
+from office_files import line, links, shape, write_pptx, write_zip, xml
 
 
 def read(path: Path, lost: list[str] | None = None) -> Document:
@@ -77,6 +78,50 @@ def test_a_row_of_a_table_has_the_names_of_its_columns(tmp_path: Path) -> None:
     table = frame(f'<a:tbl><a:tblPr firstRow="1"/>{lines}</a:tbl>')
     assert pages(read(write_pptx(tmp_path / "a.pptx", table))) == [
         ["Area: North\nPump: Wick", "Area: North\nPump: Marl", "All old"]
+    ]
+
+
+def test_a_raised_number_is_an_exponent(tmp_path: Path) -> None:
+    def run(text: str, baseline: str) -> str:
+        return f'<a:r><a:rPr baseline="{baseline}"/><a:t>{text}</a:t></a:r>'
+
+    runs = run("10", "") + run("6", "30000") + run(" people, H", "0") + run("2", "-25000")
+    text = f"<p:sp><p:txBody><a:p>{runs}{run('O', '0')}</a:p></p:txBody></p:sp>"
+    assert read(write_pptx(tmp_path / "a.pptx", text)).text == "10^6 people, H2O"
+
+
+def test_a_bold_row_names_columns_of_text(tmp_path: Path) -> None:
+    names = (cell(text).replace("<a:r>", '<a:r><a:rPr b="1"/>') for text in ("Name", "Town"))
+    rows = f"<a:tr>{''.join(names)}</a:tr><a:tr>{cell('Ida')}{cell('Corm')}</a:tr>"
+    found = read(write_pptx(tmp_path / "a.pptx", frame(f"<a:tbl>{rows}</a:tbl>")))
+    assert pages(found) == [["Name: Ida\nTown: Corm"]]
+
+
+def test_hidden_slides_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = write_pptx(tmp_path / "a.pptx", shape("Rain"), shape("Secret price"), shape("Wind"))
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    second = parts["ppt/slide1.xml"].replace("<p:sld ", '<p:sld show="0" ')
+    write_zip(path, parts | {"ppt/slide1.xml": second})
+    notices: list[str] = []
+    [found] = read_documents(path, print, notice=notices.append)
+    assert (found.text, found.pages) == ("Rain\n\nWind", (0, 6, 6))
+    assert notices == [f"left out of {path}: 1 hidden slide"]
+
+
+def test_comments_of_old_and_new_powerpoint_are_read(tmp_path: Path) -> None:
+    new = f"<cm authorId='n'><reply><txBody>{line('Yes.')}</txBody></reply><txBody>{line('Sure?')}"
+    comments = f'<p:cm authorId="3"><p:text>Too long.</p:text></p:cm>{new}</txBody></cm>'
+    path = write_pptx(tmp_path / "a.pptx", shape("Rain"), slide_parts={"comments": comments})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    parts["ppt/_rels/presentation.xml.rels"] = links(
+        ("s0", "slide", "slide0.xml"), ("o", "commentAuthors", "o.xml"), ("n", "authors", "n.xml")
+    )
+    parts["ppt/o.xml"] = xml("p:list", '<p:cmAuthor id="3" name="Ada"/>')
+    parts["ppt/n.xml"] = xml("list", '<author id="n" name="Bo"/>')
+    assert pages(read(write_zip(path, parts))) == [
+        ["Rain", "Comment by Ada: Too long.", "Comment by Bo: Sure?", "Comment: Yes."]
     ]
 
 

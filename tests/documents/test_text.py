@@ -137,9 +137,7 @@ def test_encodings_that_can_be_told(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
 
 
-@pytest.mark.parametrize(
-    "data", [b"caf\xe9", "zażółć gęślą jaźń".encode("cp1250"), bytes(range(1, 256)), b"\xff" * 99]
-)
+@pytest.mark.parametrize("data", [b"\xd2\xd3\xd4\xd5", bytes(range(1, 256)), b"\xff" * 99])
 def test_an_uncertain_encoding_is_refused_with_advice(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.md").write_bytes(data)
     with pytest.raises(InputError, match="iconv"):

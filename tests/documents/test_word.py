@@ -50,6 +50,16 @@ def field(instruction: str, result: str) -> str:
     return mark("begin") + instruction + mark("separate") + run(result) + mark("end")
 
 
+def form(state: str, instruction: str, result: str = "") -> str:
+    """A field of a form, whose state is in its beginning."""
+    begin = f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{state}</w:ffData></w:fldChar></w:r>'
+    return begin + code(instruction) + mark("separate") + result + mark("end")
+
+
+RAISED = '<w:vertAlign w:val="superscript"/>'
+CHOICES = '<w:listEntry w:val="gold"/><w:listEntry w:val="silver"/>'
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
@@ -72,7 +82,20 @@ def field(instruction: str, result: str) -> str:
         ("<w:r><w:t>ware</w:t><w:softHyphen/><w:t>house</w:t></w:r>", "warehouse"),
         (run("ware\u00adhouse"), "warehouse"),
         ('<w:r><w:t>5</w:t><w:sym w:font="Arial" w:char="20AC"/></w:r>', "5€"),
-        ('<w:r><w:t>a</w:t><w:sym w:font="Wingdings" w:char="F0FC"/></w:r>', "a"),
+        ('<w:r><w:t>a</w:t><w:sym w:font="Wingdings" w:char="F04A"/></w:r>', "a"),
+        ('<w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:t> paid</w:t></w:r>', "✓ paid"),
+        ('<w:r><w:sym w:font="Symbol" w:char="F061"/><w:t>-particle</w:t></w:r>', "α-particle"),
+        (run("5 ") + run("m\uf0b3", '<w:rFonts w:ascii="Symbol"/>'), "5 μ≥"),
+        (run("10") + run("6", RAISED) + run(" people"), "10^6 people"),
+        (run("10") + run("−", RAISED) + run("6", RAISED), "10^−6"),
+        (run("H") + run("2", '<w:vertAlign w:val="subscript"/>') + run("O"), "H2O"),
+        (run("1") + run("st", RAISED) + run("6", RAISED + "<w:vanish/>"), "1st"),
+        (form("<w:checkBox><w:checked/></w:checkBox>", "FORMCHECKBOX"), "☒"),
+        (form('<w:checkBox><w:default w:val="0"/></w:checkBox>', "FORMCHECKBOX"), "☐"),
+        (form(f'<w:ddList><w:result w:val="1"/>{CHOICES}</w:ddList>', "FORMDROPDOWN"), "silver"),
+        (form(f"<w:ddList>{CHOICES}</w:ddList>", "FORMDROPDOWN"), "gold"),
+        (form(f"<w:ddList>{CHOICES}</w:ddList>", "FORMDROPDOWN", run("iron")), "iron"),
+        (form("<w:textInput/>", "FORMTEXT", run("Ida Strand")), "Ida Strand"),
         ("<m:oMath><m:r><m:t>E=mc</m:t></m:r></m:oMath>", "E=mc"),
         (f"<w:r><w:ruby><w:rt>{run('kan')}</w:rt>{run('漢')}</w:ruby></w:r>", "漢"),
     ],
@@ -168,6 +191,100 @@ def test_merged_cells_count_for_all_that_they_cover(tmp_path: Path) -> None:
     ]
 
 
+BOLD = "<w:b/>"
+
+
+def bold(*texts: str) -> list[str]:
+    return [f"<w:tc>{paragraph(run(text, BOLD))}</w:tc>" for text in texts]
+
+
+def test_a_bold_row_names_columns_of_text(tmp_path: Path) -> None:
+    rows = ["Ida Strand", "Corm"], ["Nils Berg", "Varn"]
+    assert paragraphs(tmp_path, table(bold("Name", "Town"), *rows)) == [
+        "Name: Ida Strand\nTown: Corm",
+        "Name: Nils Berg\nTown: Varn",
+    ]
+    assert paragraphs(tmp_path, table(bold("Name", "Name", "Town"), ["Ida", "Strand", "Corm"])) == [
+        "Name: Ida\nName: Strand\nTown: Corm"
+    ]
+
+
+def test_bold_cells_of_a_form_are_no_names(tmp_path: Path) -> None:
+    rows = [bold("Tenant", "Ida Strand"), bold("Landlord", "Nils Berg")]
+    assert paragraphs(tmp_path, table(*rows)) == ["Tenant: Ida Strand", "Landlord: Nils Berg"]
+    rows = [bold("Tenant:", "Ida Strand"), ["Landlord:", "Nils Berg"]]
+    assert paragraphs(tmp_path, table(*rows)) == ["Tenant: Ida Strand", "Landlord: Nils Berg"]
+    rows = [bold("Rent", "650 crowns"), ["Due", "in May"]]
+    assert paragraphs(tmp_path, table(*rows)) == ["Rent: 650 crowns", "Due: in May"]
+    wide = f'<w:tc><w:tcPr><w:gridSpan w:val="3"/></w:tcPr>{paragraph(run("yes", BOLD))}</w:tc>'
+    rows = [[*bold("Accepted"), wide], ["Meeting", "May", "June", "July"]]
+    assert paragraphs(tmp_path, table(*rows)) == ["Accepted\nyes", "Meeting\nMay\nJune\nJuly"]
+
+
+@pytest.mark.parametrize(
+    ("style", "look", "is_bold"),
+    [
+        ('<w:style w:styleId="T">HEAD</w:style>', 'w:val="04A0"', True),
+        ('<w:style w:styleId="T">HEAD</w:style>', 'w:firstRow="1"', True),
+        ('<w:style w:styleId="T">HEAD</w:style>', 'w:firstRow="0" w:val="0480"', False),
+        ('<w:style w:styleId="T"/>', 'w:val="04A0"', False),
+        (
+            '<w:style w:styleId="T"><w:basedOn w:val="U"/></w:style>'
+            '<w:style w:styleId="U">HEAD</w:style>',
+            'w:val="04A0"',
+            True,
+        ),
+    ],
+)
+def test_a_style_of_tables_may_have_a_bold_first_row(
+    style: str, look: str, is_bold: bool, tmp_path: Path
+) -> None:
+    head = '<w:tblStylePr w:type="firstRow"><w:rPr><w:b/></w:rPr></w:tblStylePr>'
+    uses = f'<w:tblPr><w:tblStyle w:val="T"/><w:tblLook {look}/></w:tblPr>'
+    rows = table(["Name", "Town"], ["Ida", "Corm"]).replace("<w:tblPr/>", uses)
+    found = paragraphs(tmp_path, rows, styles=style.replace("HEAD", head))
+    assert found == (["Name: Ida\nTown: Corm"] if is_bold else ["Name: Town", "Ida: Corm"])
+
+
+def test_styles_of_text_may_be_bold_or_raised(tmp_path: Path) -> None:
+    styles = (
+        '<w:style w:styleId="B"><w:rPr><w:b/></w:rPr></w:style>'
+        '<w:style w:styleId="C"><w:basedOn w:val="B"/></w:style>'
+        f'<w:style w:styleId="R"><w:rPr>{RAISED}</w:rPr></w:style>'
+    )
+    styled = '<w:pStyle w:val="C"/>'
+    heads = [f"<w:tc>{paragraph(run(x), properties=styled)}</w:tc>" for x in ("Name", "Town")]
+    body = table(heads, ["Ida", "Corm"]) + paragraph(run("2"), run("9", '<w:rStyle w:val="R"/>'))
+    assert paragraphs(tmp_path, body, styles=styles) == ["Name: Ida\nTown: Corm", "2^9"]
+
+
+def test_names_may_be_blank_or_the_same_above_values(tmp_path: Path) -> None:
+    rows = table(["Pump", "Pump", "Built"], ["Wick", "x", "1934"])
+    assert paragraphs(tmp_path, rows) == ["Pump: Wick\nPump: x\nBuilt: 1934"]
+    rows = table(["No.", "Item", "", ""], ["1", "Pump", "big", "x"], ["2", "Valve", "", ""])
+    assert paragraphs(tmp_path, rows) == ["No.: 1\nItem: Pump\nbig\nx", "No.: 2\nItem: Valve"]
+    rows = table(["Pump", "Pump", "Town"], ["Wick", "old", "Corm"])
+    assert paragraphs(tmp_path, rows) == ["Pump\nPump\nTown", "Wick\nold\nCorm"]
+
+
+def test_names_may_begin_with_a_number_above_numbers(tmp_path: Path) -> None:
+    rows = table(["1 bed", "2 beds", "3 beds"], ["100", "150", "200"])
+    assert paragraphs(tmp_path, rows) == ["1 bed: 100\n2 beds: 150\n3 beds: 200"]
+    rows = table(["Size", "1 bed", "2 beds"], ["Price", "100", "150"])
+    assert paragraphs(tmp_path, rows) == ["Size: Price\n1 bed: 100\n2 beds: 150"]
+    rows = table(["3 May", "9 km", "Ida"], ["4 May", "7 km", "Ole"])
+    assert paragraphs(tmp_path, rows) == ["3 May\n9 km\nIda", "4 May\n7 km\nOle"]
+
+
+def test_labels_of_a_form_with_four_columns_are_no_names(tmp_path: Path) -> None:
+    rows = table(["Name:", "Ida", "Town:", "Corm"], ["Phone:", "555", "Zip:", "1234"])
+    assert paragraphs(tmp_path, rows) == ["Name:\nIda\nTown:\nCorm", "Phone:\n555\nZip:\n1234"]
+
+
+def test_a_check_mark_is_no_label(tmp_path: Path) -> None:
+    assert paragraphs(tmp_path, table(["☒", "Paid"], ["☐", "Open"])) == ["☒\nPaid", "☐\nOpen"]
+
+
 def test_a_deleted_row_is_no_text(tmp_path: Path) -> None:
     row = f"<w:tr><w:trPr><w:del/></w:trPr>{cell('gone')}</w:tr>"
     assert paragraphs(tmp_path, f"<w:tbl>{row}<w:tr>{cell('stays')}</w:tr></w:tbl>") == ["stays"]
@@ -179,6 +296,18 @@ def test_nested_tables_and_tables_for_layout_are_read(tmp_path: Path) -> None:
     assert paragraphs(tmp_path, outer) == ["Pumps", "Pump: Wick\nBuilt: 1934\nBy: Ole"]
     long = "It rains in Wick. " * 80
     assert paragraphs(tmp_path, table(["Weather", long])) == ["Weather", long.strip()]
+
+
+def test_a_cell_with_a_table_is_only_laid_out_unless_it_has_a_name(tmp_path: Path) -> None:
+    inner = f"<w:tc>{table(['In', 'Out'], ['7', '8'])}{paragraph()}</w:tc>"
+    assert paragraphs(tmp_path, table([inner, "outer right"], ["Owner", "Nils Berg"])) == [
+        "In: 7\nOut: 8",
+        "outer right",
+        "Owner: Nils Berg",
+    ]
+    assert paragraphs(tmp_path, table(["Pump", "Flow"], ["Wick", inner], header=True)) == [
+        "Pump: Wick\nFlow: In: 7\nOut: 8"
+    ]
 
 
 def test_headings_are_found_by_style_and_outline(tmp_path: Path) -> None:
@@ -238,6 +367,20 @@ def test_what_is_not_read_is_said(tmp_path: Path) -> None:
     [line] = lost
     assert "embedded" in line
     assert "1 more" in line  # that there is no text but a header
+
+
+def test_a_part_in_another_file_is_named(tmp_path: Path) -> None:
+    for body in ('<w:subDoc r:id="x"/>', paragraph('<w:subDoc r:id="x"/>')):
+        lost: list[str] = []
+        path = write_docx(tmp_path / "a.docx", paragraph(run("Main")) + body)
+        assert read(path, lost).text == "Main"
+        assert "embedded" in lost[0]
+
+
+def test_word_art_is_read(tmp_path: Path) -> None:
+    art = '<v:shape xmlns:v="vml"><v:textpath string="Corm fair"/></v:shape>'
+    art = f"<w:r><w:pict>{art}</w:pict></w:r>"
+    assert paragraphs(tmp_path, paragraph(art, run("In May."))) == ["In May.", "Corm fair"]
 
 
 def test_files_of_macros_are_read_as_well(tmp_path: Path) -> None:

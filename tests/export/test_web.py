@@ -49,7 +49,10 @@ def test_the_folder_has_the_page_the_model_and_the_runtime(tmp_path: Path, runti
     assert {name for name in written if name.startswith("runtime/")} == {
         "runtime/ort.wasm.bundle.min.mjs",
         "runtime/ort-wasm-simd-threaded.wasm",
+        "runtime/LICENSE",
+        "runtime/ThirdPartyNotices.txt",
     }
+    assert written["runtime/LICENSE"].startswith(b"MIT License\n\nCopyright (c) Microsoft")
     page = written["index.html"].decode()
     links = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page)
     assert sorted(links) == ["base.css", "page.js", "style.css"]

@@ -24,6 +24,7 @@ from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
 from fabir.search.asker import Asker, Found, Result, merge, pair_brackets
 from fabir.search.index import Index, Passage
+from fabir.search.show import place
 from office_files import row, write_xlsx
 
 FITTED = Calibration(
@@ -395,6 +396,13 @@ def test_questions_come_from_a_pipe_or_a_person(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
     assert list(prompt.read_questions()) == ["one", "two"]
+    rows = ['{"id": 1, "question": "one"}\n', "{two} is what?\n"]
+    monkeypatch.setattr(sys, "stdin", Lines(rows))
+    assert list(prompt.read_questions()) == ["one", "{two} is what?"]
+    for wrong in ('{"id": 1}', '{"question": 1}', '{"question": " "}'):
+        monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", wrong]))
+        with pytest.raises(InputError, match=r'line 3 of .* no text in its field "question"'):
+            list(prompt.read_questions())
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for end in ("", "quit", "EXIT"):
@@ -472,6 +480,32 @@ def test_a_part_of_a_section_is_read_with_its_heading(tmp_path: Path) -> None:
     assert pointing.read[0].startswith("Mills\n\n")
     assert text[found.start : found.end] == found.text == "sails"
     assert found.heading == "Mills"
+
+
+def test_a_later_part_of_a_table_is_read_with_the_names_of_its_columns(tmp_path: Path) -> None:
+    rows = [f"| Pump K{number} | 18{number} | Ada Berg |" for number in range(10, 70)]
+    table = "\n".join(["| Pump | Built | Owner |", "|---|---|---|", *rows])
+    text = f"# Pumps\n\n{table}\n\n# Mills\n\nThey grind rye.\n"
+    index = build_small(tmp_path, {"a.md": text}, size=300)
+    asking, pointing = asker(index, **{"1850": 0.9})
+    found = asking.ask("When was pump K50 built?")[0]
+    assert pointing.read[0].startswith("Pumps\n\n| Pump | Built | Owner |\n| Pump K")
+    assert text[found.start : found.end] == found.text == "1850"
+    later = [each for each in index.search("owner", 50) if "Owner" not in each.text]
+    assert len(later) > 4
+
+
+def test_an_answer_without_page_line_or_heading_has_its_paragraph(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    rye = f"<p>{'The old mill grinds rye. ' * 9}</p>"
+    page = f"{rye * 3}<p>It has a wheel.</p><p>It has sails.</p>"
+    index = build_small(tmp_path, {"a.html": page, "b.html": "<p>One kite flies.</p>"}, size=200)
+    asking, _ = asker(index, sails=0.9, kite=0.9)
+    found = asking.ask("Which mill has sails?")[0]
+    assert (found.text, found.paragraph, place(found)) == ("sails", 5, "a.html, paragraph 5")
+    found = asking.ask("Which kite flies?")[0]
+    assert (found.paragraph, place(found)) == (None, "b.html")
 
 
 def test_an_answer_on_a_later_page_has_its_page(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ def test_everything_else_stays_where_it_was(text: str) -> None:
         "when was the marl tower built\nwho built the marl tower",
         "I would like to know when the Marl tower was built.",
         "Do you know when the Marl tower was built? Best wishes, Ann",
+        "When was the Marl tower built? Yours, Ann",
+        "When was the Marl tower built?\n\nKind regards\nAnn",
+        "Do you know who built the Marl tower? When was the Marl tower built? Ann is asking.",
     ],
 )
 def test_a_repeated_question_is_blank(text: str) -> None:
@@ -48,6 +51,7 @@ def test_a_repeated_question_is_blank(text: str) -> None:
         "## When was the Marl tower built?\n\nIn 1771.",
         "Q: When was the Marl tower built?\nA: In 1771.",
         "When was the Marl tower built? In 1771.",
+        "When was the Marl tower built?\nThanks to a gift of 1770 it was built in 1771.",
         "When the Marl tower was built, the town had a wall.",
         "Where is the museum? It is beside the Marl tower.",
     ],

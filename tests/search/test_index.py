@@ -377,6 +377,40 @@ def test_what_cannot_be_read_for_once_stays_and_is_named(
     assert state(index) == before
 
 
+def test_a_file_that_breaks_stays_as_it_was_and_is_read_when_it_is_whole(
+    collection: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2")
+    write_pdf(collection / "mill.pdf", PAGES)
+    index = Index.build([collection], tmp_path / "index")
+    before, whole = state(index), (collection / "mill.pdf").read_bytes()
+    (collection / "mill.pdf").write_bytes(whole[:100])
+    skipped: list[str] = []
+    index.update(skip=skipped.append)
+    assert len(skipped) == 1
+    assert "mill.pdf" in skipped[0]
+    assert skipped[0].endswith("; what the index has of it stays")
+    assert state(index) == before
+    with pytest.raises(InputError, match=r"mill\.pdf.*stays$"):
+        index.update()
+    (collection / "mill.pdf").write_bytes(whole.replace(b"1902", b"1903"))
+    index.update()
+    assert "1903" in index.search("When was the mill built?")[0].text
+
+
+def test_a_file_of_which_a_part_is_broken_is_told_from_one_that_is(
+    collection: Path, tmp_path: Path
+) -> None:
+    (collection / "bad.txt").write_bytes(b"\xff")
+    (collection / "rows.jsonl").open("a").write("{\n")
+    skipped: list[str] = []
+    incomplete: list[str] = []
+    folder = tmp_path / "index"
+    Index.build([collection], folder, skip=skipped.append, incomplete=incomplete.append)
+    assert ["bad.txt" in line for line in skipped] == [True]
+    assert ["rows.jsonl" in line for line in incomplete] == [True]
+
+
 def test_files_and_the_index_may_be_moved(tmp_path: Path) -> None:
     (tmp_path / "notes" / "folder.md").mkdir(parents=True)
     (tmp_path / "notes" / "folder.md" / "a.txt").write_text("It rains.")

@@ -133,10 +133,18 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Asker:
     [
         ("When was the Orla bridge built?", "1822", "quote.html"),
         ("When was the Garve gate closed?", "1790", "apostrophe.html"),
-        ("How much is the monthly rent of the Harwick house?", "650 crowns", "lease.docx"),
-        ("Who is the landlord of the Harwick house?", "Agneta Lindqvist", "lease.docx"),
-        ("When does the Harwick lease end?", "31 May 2027", "lease.docx"),
-        ("Where was the Harwick deposit paid?", "Tonsberg", "lease.docx"),
+        (
+            "How much is the monthly rent of the Harwick house?",
+            "650 crowns",
+            "lease.docx, paragraph 1",
+        ),
+        (
+            "Who is the landlord of the Harwick house?",
+            "Agneta Lindqvist",
+            "lease.docx, paragraph 2",
+        ),
+        ("When does the Harwick lease end?", "31 May 2027", "lease.docx, paragraph 3"),
+        ("Where was the Harwick deposit paid?", "Tonsberg", "lease.docx, paragraph 4"),
         ("When does the library open on weekdays?", "9:30 to 17:45", "belmar.md, line 7"),
         ("Who founded the station of Torvald?", "Anders Hallin-\ngren", "obs.txt, line 1"),
         ("Who led the observatory of Hven?", "Margit Solberg", "hyphen.pdf, page 1"),
@@ -159,11 +167,11 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Asker:
         ("Who opened the café of Cape Orrin?", "Zoë Müller", "page.html"),
         ("Who bought the mill of Jæren?", "Jürgen Hölm", "utf-16.txt, line 1"),
         ("Who bought the boat of Jæren?", "Sören Kjær", "utf-32.txt, line 1"),
-        ("What is the fee of Graustein?", "7 crowns", "fees.html"),
+        ("What is the fee of Graustein?", "7 crowns", "fees.html, paragraph 1"),
         ("How many people live in Brenn?", "10^6", "power.html"),
-        ("Who cast the bell of Lowen?", "Hedda Wirth", "strict.docx"),
-        ("When was the Skagen engine built?", "1936", "engines.docx"),
-        ("What is the capacity of the Lister engine?", "320 litres", "engines.docx"),
+        ("Who cast the bell of Lowen?", "Hedda Wirth", "strict.docx, paragraph 2"),
+        ("When was the Skagen engine built?", "1936", "engines.docx, paragraph 1"),
+        ("What is the capacity of the Lister engine?", "320 litres", "engines.docx, paragraph 2"),
         ("Who designed the pumping station of Harle?", "Josephine Bell", "break.pdf, page 2"),
         ("When was the Ems bridge built?", "1722", "columns.pdf, page 1"),
         ("Who paid for the Hals tower?", "Ada Quist", "columns.pdf, page 1"),
@@ -212,10 +220,10 @@ def test_files_without_text_are_named_and_counted(
     _, err = run_command(capsys, "index", folder, "--output", tmp_path / "index")
     assert err.splitlines() == [
         f"skipped: {folder}/empty.txt: no text in it",
-        f"skipped: {folder}/mixed.pdf: page 2 has no text: scanned?",
+        f"incomplete: {folder}/mixed.pdf: page 2 has no text: scanned?",
         f"skipped: {folder}/pictures.docx: no text: only pictures?",
         f"skipped: {folder}/scan.pdf: no text: scanned?",
-        "2 documents, 2 passages; 4 skipped",
+        "2 documents, 2 passages; 3 skipped, 1 incomplete",
     ]
     for name in ("empty.txt", "mixed.pdf", "pictures.docx", "scan.pdf"):
         with pytest.raises(SystemExit):

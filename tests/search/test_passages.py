@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.search.passages import passages
+from fabir.search.passages import begins_with_row, column_names, last_gap, passages
 
 WORDS = ["Rain falls.", "a", "Dr. Mill", "。", "?!", "x" * 30]
 SPACES = [" ", "\t", "\n", "\r\n", "\n\n", " \n \n", " " * 120]
@@ -57,6 +57,83 @@ def test_a_short_line_is_a_heading_where_none_is_known() -> None:
         LONG[:200].strip(),
         "Opening hours\n\nFrom 9:30 to 17:45 on weekdays.",
     ]
+
+
+HOURS = "From 9:30 to 17:45 on weekdays. " * 6
+
+
+@pytest.mark.parametrize("line", ["Opening hours", "**Opening hours**", "We are open:"])
+@pytest.mark.parametrize("headings", [(), [(0, 5)]])
+def test_a_short_line_behind_a_sentence_goes_with_what_follows(
+    line: str, headings: list[tuple[int, int]]
+) -> None:
+    expected = [f"Belmar\n\n{LONG[:230].strip()}.", f"{line}\n\n{HOURS.strip()}"]
+    text = "\n\n".join(expected)
+    assert [text[start:end] for start, end in passages(text, 1000, headings)] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "after"),
+    [
+        ("Who designed it?", "Josephine Bell", HOURS),  # an answer
+        ("We sell rye, and:", "Apples", HOURS),  # the only item of a list
+        ("It is open.", "It is closed on Mondays.", HOURS),
+        ("It is open.", "Mondays", "Tuesdays"),
+    ],
+)
+def test_other_short_lines_stay_with_what_is_before(before: str, line: str, after: str) -> None:
+    expected = [f"{LONG[:230].strip()}\n\n{before}\n\n{line}", after.strip()]
+    text = "\n\n".join(expected)
+    assert [text[start:end] for start, end in passages(text, 1000)] == expected
+
+
+def names_above(text: str, start: int) -> str:
+    return column_names(text, max(0, last_gap(text, 0, start)), start)
+
+
+TABLES = {
+    "Markdown": (
+        "| Pump | Built | Owner of the pump |\n|---|---|---|\n",
+        "| Pump {0}. Of the county | 18{0} | Ada Berg {0} |",
+    ),
+    "Markdown without bars at the ends": (
+        "Pump | Built | Owner of the pump\n--- | :-: | ---\n",
+        "Pump {0} of the county | 18{0} | Ada Berg {0}",
+    ),
+    "reStructuredText": (
+        "=============  =====  ====\nPump           Built  Owner\n=============  =====  ====\n",
+        "Pump {0}. Of it  18{0}   Berg",
+    ),
+    "a grid": (
+        "+------+-------+---------+\n| Pump | Built | Owner   |\n+======+=======+=========+\n",
+        "| P {0} | 18{0}  | Berg {0} |\n+------+-------+---------+",
+    ),
+    "text": (
+        "Pump            Built    Owner\n----            -----    -----\n",
+        "Pump {0}         18{0}     Berg",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_rows_of_a_table_stay_whole_and_know_their_columns(kind: str) -> None:
+    top, row = TABLES[kind]
+    rows = [row.format(number) for number in range(10, 99)]
+    text = f"# Pumps\n\nThe county has pumps.\n\n{top}" + "\n".join(rows)
+    places = passages(text, 1000, [(0, 7)])
+    found = [text[start:end] for start, end in places]
+    assert "\n".join(found) == text
+    assert 100 < min(map(len, found)) < max(map(len, found)) < 350
+    for start, end in places[1:]:
+        assert begins_with_row(text[start:end])
+        assert names_above(text, start).startswith(("| Pump", "Pump"))
+
+
+def test_a_list_of_texts_has_no_columns() -> None:
+    text = "Pumps\n-----\n" + "\n".join(f"+ Pump {number} of the county" for number in range(99))
+    places = [start for start, _ in passages(text, 500, [(0, 11)])]
+    assert len(places) > 3
+    assert {names_above(text, start) for start in places} == {""}
 
 
 def test_many_short_lines_are_passages_of_some_length() -> None:

@@ -68,8 +68,20 @@ def test_copies_of_a_passage_take_one_place(tmp_path: Path) -> None:
     (folder / "may.txt").write_text("In May the Marnix members fixed the annual fee at 85 crowns.")
     best, other = Index.build([folder], tmp_path / "index").search("annual fee of Marnix", 5)
     assert best.document == "copy-1.txt"
-    assert sorted(best.copies) == [*(f"copy-{number}.txt" for number in range(2, 7)), "draft.txt"]
+    copies = sorted(copy.document for copy in best.copies)
+    assert copies == [*(f"copy-{number}.txt" for number in range(2, 7)), "draft.txt"]
     assert (other.document, other.copies) == ("may.txt", ())
+
+
+def test_each_copy_of_a_passage_has_its_place(tmp_path: Path) -> None:
+    warden = "The warden of the Kessel hostel is Margit Solberg, who lives there. " * 5
+    texts = [warden, "In winter the lake is closed.\n" * 9, warden, "Boats sail.\n" * 30, warden]
+    path = tmp_path / "book.md"
+    path.write_text("\n\n".join(map(str.strip, texts)))
+    [best] = Index.build([path], tmp_path / "index").search("Who is the warden of the hostel?")
+    places = sorted([best.line or 0, *(copy.line or 0 for copy in best.copies)])
+    assert places == [1, 13, 46]
+    assert [path.read_text()[copy.start :][:10] for copy in best.copies] == ["The warden"] * 2
 
 
 def test_many_copies_do_not_hide_what_is_behind_them(tmp_path: Path) -> None:

@@ -21,8 +21,15 @@ from fabir.search.terms import ENGLISH, load_language
         ("Is the CEO of the USA in Łódź?", ["Łódź"]),
         ("Where did mr. Smith and Dr Hale meet?", ["Hale"]),
         (unicodedata.normalize("NFD", "Where was Dvořák born?"), ["Dvořák"]),
+        ("who is the mayor of copenhagen", ["copenhagen"]),
+        ("when did napoleon die, in paris?", ["napoleon", "paris"]),
+        ("WHO IS THE MAYOR OF COPENHAGEN?", ["copenhagen"]),
+        ("which of the mills was built in 1902?", []),
+        ("who built the mill?", []),
         ("", []),
     ],
 )
-def test_names_are_words_with_a_capital_inside_a_sentence(question: str, found: list[str]) -> None:
+def test_names_have_a_capital_or_stand_behind_a_word_such_as_of(
+    question: str, found: list[str]
+) -> None:
     assert load_language(ENGLISH, False).names(question) == found

@@ -119,6 +119,24 @@ def test_a_passage_is_answered_in_place(page: Page) -> None:
     assert page["text"].text.startswith("The harbour of Brennick")
 
 
+def test_the_example_is_that_of_the_passage(page: Page) -> None:
+    def example() -> str:
+        return Select(page["example"]).first_selected_option.text
+
+    page.all("[value=passage]")[0].click()
+    assert example() == "Harbour"
+    page["passage"].send_keys(" And so on.")
+    assert example() == "none"
+    Select(page["example"]).select_by_visible_text("Bread")
+    assert (page["passage"].get_attribute("value") or "").startswith("Bread dough")
+    ask_passage(page, "What falls?", "Rain falls.")
+    assert example() == "none"
+    page.browser.refresh()
+    settle(page)
+    assert example() == "none"
+    assert page["passage"].get_attribute("value") == "Rain falls."
+
+
 def test_an_answer_links_to_its_document(page: Page) -> None:
     ask(page, question=QUESTION)
     link = page.all("#answers a")[0]

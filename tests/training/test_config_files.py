@@ -174,6 +174,31 @@ def test_every_shipped_row_says_what_it_costs_and_brings(name: str) -> None:
     assert all(re.search(r"\d|not measured", line) for line in lines)
 
 
+def f1_of(name: str) -> str:
+    return card_text(name).partition("F1:")[2].strip()
+
+
+def test_a_row_has_not_the_score_of_its_base(tmp_path: Path) -> None:
+    assert "73.1 after 18 epochs" in f1_of("fabir")
+    assert f1_of("fabir-2-heads") == f1_of("fast") == "not measured for this row"
+    table = "base: {reader: fabir, card: {F1: 3, time: 9}}\nrows: {a: , b: {network: {heads: 2}}}\n"
+    path = write(tmp_path, table)
+    assert card_text(f"{path}:a") == "F1:      3\ntime:    9\n"
+    assert card_text(f"{path}:b") == "F1:      not measured for this row\ntime:    9\n"
+
+
+def test_cards_have_the_scores_of_the_short_budget() -> None:
+    page = (SHIPPED.parent / "docs" / "results" / "readers.md").read_text(encoding="utf-8")
+    table = page.partition("| row | F1 | EM | paper")[2].partition("\n\n")[0]
+    lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()[2:]]
+    assert len(lines) == 23
+    for _, name, f1, _, paper, *_ in lines:
+        card = f1_of(name.strip("`"))
+        assert f"{f1} after 30,024 questions of SQuAD 1.1" in card
+        assert not paper or f"the paper {paper.split()[0]}" in card
+        assert ("(SQuAD 2.0)" in card) == ("*" in paper)
+
+
 def test_a_card_changes_nothing(tmp_path: Path) -> None:
     plain = load_config(write(tmp_path, "reader: fabir\n"))
     path = write(tmp_path, "reader: fabir\ncard: {F1: 3}\n")

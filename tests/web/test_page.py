@@ -91,6 +91,15 @@ def test_offsets_count_characters_and_markup_is_text(page: Page) -> None:
     assert page.all("#text b, #text script") == []
 
 
+def test_a_question_that_is_cut_is_said(page: Page) -> None:
+    passage = "The abbey was founded in 1082."
+    for more, cut in (58, False), (59, True):
+        page.fill(question="When was the abbey founded " + "exactly " * more + "?", passage=passage)
+        ask(page)
+        note = "The question is longer than 64 words: the rest was not read."
+        assert (note in page["said"].text) is cut
+
+
 def test_what_the_text_does_not_say_is_withheld(page: Page) -> None:
     question, passage = "Who painted the ceiling?", "The abbey was founded in 1082. It rained."
     (reading,) = Predictor.load().read_all([(question, passage)])

@@ -59,6 +59,8 @@ def test_texts_of_all_scripts_have_the_same_windows(scripts: Path, texts: list[s
             assert [place[offset] for offset in each["ends"]] == part.ends.tolist(), text
             lines = None if part.lines is None else part.lines.tolist()
             assert each.get("lines") == lines, text
+            alone = None if part.punctuation is None else part.punctuation.tolist()
+            assert each.get("punctuation") == alone, text
     assert several > 5
 
 

@@ -72,7 +72,10 @@ def serve(
     predictor = Predictor.load(reader, threshold=threshold)
     asker = Asker(index, predictor, passages=PASSAGES if passages is None else passages)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a read of stdin would hold up Ctrl+C
-    about = f"{index.documents:,} documents, {len(index):,} passages"
+    about = (
+        f"{index.documents:,} document{'s' * (index.documents != 1)}, "
+        f"{len(index):,} passage{'s' * (len(index) != 1)}"
+    )
     print(f"{about}: waiting for an MCP client on standard input", file=sys.stderr)
     anyio.run(_serve, create_server(asker))
 

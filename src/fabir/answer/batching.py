@@ -224,8 +224,10 @@ def _decode(
     """
     sides = logits.start[:, first:], logits.end[:, first:]
     wanted = min(_spans_for(top_k, max_words), sides[0].shape[1] * max_words)
-    lines = _lines(batch, sides[0].shape[1])
-    spans = top_spans(*sides, max_words=max_words, k=wanted, lines=lines)
+    length = sides[0].shape[1]
+    lines = _padded([window.part.lines for window in batch], length)
+    punctuation = _padded([window.part.punctuation for window in batch], length)
+    spans = top_spans(*sides, max_words=max_words, k=wanted, lines=lines, punctuation=punctuation)
     (start_mass, start_place), (end_mass, end_place) = (
         _log_sums(side, spans.start, spans.end) for side in sides
     )
@@ -246,15 +248,16 @@ def _decode(
     return found
 
 
-def _lines(batch: list[Window], length: int) -> np.ndarray | None:
-    """The line of each word of each window: [batch, length], padded; None if none has several."""
-    if all(window.part.lines is None for window in batch):
+def _padded(rows: list[np.ndarray | None], length: int) -> np.ndarray | None:
+    """What each window has of each word: [batch, length], padded with 0; None if none has it."""
+    known = [row for row in rows if row is not None]
+    if not known:
         return None
-    lines = np.zeros((len(batch), length), np.int64)
-    for row, window in zip(lines, batch, strict=True):
-        if window.part.lines is not None:
-            row[: len(window.part.lines)] = window.part.lines
-    return lines
+    padded = np.zeros((len(rows), length), known[0].dtype)
+    for place, row in zip(padded, rows, strict=True):
+        if row is not None:
+            place[: len(row)] = row
+    return padded
 
 
 def _spans_for(top_k: int, n: int) -> int:

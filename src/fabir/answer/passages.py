@@ -3,8 +3,10 @@
 This module handles words and arrays. The meaning of the features is the model's own.
 """
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from fabir.text.tokens import Tokeniser
 from fabir.text.units import place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
+# Unicode counts them as punctuation, but they may be what is asked for.
+_SYMBOLS = "#%&*/@\\§¶†‡‰‱"
 
 
 @dataclass(slots=True, eq=False)
@@ -24,12 +28,15 @@ class Part:
 
     lines: the number of the line or cell in which each word stands; -1 for a mark that a model
         reads between two; None if there is one line
+    punctuation: whether the least answer with a word is punctuation alone; None if this holds for
+        all words of the passage or for none
     """
 
     words: list[str]
     starts: np.ndarray  # character offsets of the least answer with a word, see `place_words`
     ends: np.ndarray
     lines: np.ndarray | None = None
+    punctuation: np.ndarray | None = None
     encoded: np.ndarray | None = None  # [words, features], once a model has encoded it
 
 
@@ -100,12 +107,14 @@ class PassageCache:
         lines = np.searchsorted(divided.breaks, starts) if divided.breaks else None
         if lines is not None:
             lines[np.isin(starts, divided.marks)] = -1
+        punctuation = _find_punctuation(divided.text, words, starts, ends)
         return [
             Part(
                 words[begin:end],
                 starts[begin:end],
                 ends[begin:end],
                 None if lines is None else lines[begin:end],
+                None if punctuation is None else punctuation[begin:end],
             )
             for begin, end in windows(len(words), self.window, self.stride)
         ]
@@ -114,3 +123,19 @@ class PassageCache:
 def count_words(parts: Iterable[Part]) -> int:
     """Words of all parts. A word that stands in several parts is counted once for each."""
     return sum(len(part.words) for part in parts)
+
+
+@cache
+def is_punctuation(character: str) -> bool:
+    """Whether a character is punctuation: neither a letter, a digit nor a symbol such as %."""
+    return unicodedata.category(character)[0] == "P" and character not in _SYMBOLS
+
+
+def _find_punctuation(
+    text: str, words: list[str], starts: np.ndarray, ends: np.ndarray
+) -> np.ndarray | None:
+    """`Part.punctuation` of a whole passage. Shape: starts, ends -> [words] bool"""
+    found = np.zeros(len(words), bool)
+    for i in [i for i, word in enumerate(words) if not word[0].isalnum()]:
+        found[i] = all(map(is_punctuation, text[starts[i] : ends[i]]))
+    return found if found.any() and not found.all() else None

@@ -29,6 +29,7 @@ def top_spans(
     max_words: int = 15,
     k: int = 1,
     lines: np.ndarray | None = None,
+    punctuation: np.ndarray | None = None,
 ) -> Spans:
     """Maximise `start[i] + end[j]` subject to `i <= j < i + max_words` (eq. 19, in logarithms).
 
@@ -40,6 +41,8 @@ def top_spans(
         k: how many spans of each passage, overlapping ones included.
         lines: [batch, passage] a number for each token. A span lies within tokens of one number,
             and within none of a negative one.
+        punctuation: [batch, passage] bool, whether a token has neither letter, digit nor symbol.
+            A span has another token.
 
     Among equal scores the earlier start comes first, then the shorter span. The first spans do not
     change when `k` grows. Memory is proportional to `batch * passage * max_words`.
@@ -57,6 +60,8 @@ def top_spans(
     if lines is not None:
         scores[lines[:, :, None] != _band(lines, words, -1)] = -np.inf
         scores[lines < 0] = -np.inf
+    if punctuation is not None:
+        _drop_punctuation(scores, punctuation)
 
     starts = None
     if k > 1:  # the k best spans lie within the k starts whose best spans are best
@@ -88,6 +93,20 @@ def _first(scores: np.ndarray, k: int) -> np.ndarray:
     if k == 1 and scores.shape[1]:
         return scores.argmax(axis=1)[:, None]
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def _drop_punctuation(scores: np.ndarray, punctuation: np.ndarray) -> None:
+    """Set the scores of spans of punctuation alone to -inf, in place.
+
+    Shape: scores [batch, passage, words], punctuation [batch, passage]
+    """
+    words = scores.shape[2]
+    following = _band(punctuation, words, False)
+    row, first = np.nonzero(punctuation)
+    for word in range(words):
+        kept = following[row, first, word]
+        row, first = row[kept], first[kept]
+        scores[row, first, word] = -np.inf
 
 
 def _banded(start: np.ndarray, end: np.ndarray, max_words: int) -> np.ndarray:

@@ -12,14 +12,16 @@ from fabir.runtime.settings import SETTINGS, read_json
 PAGE = "docs/from-transformers.md"
 
 # Architectures of transformers, as they stand in names of models on the hub. "bert" finds roberta,
-# deberta, albert, distilbert and many more.
+# deberta, albert, distilbert and many more. Words of other uses too must stand alone.
 _ARCHITECTURE = re.compile(
-    r"bert|electra|xlnet|xlm|minilm|mpnet|longformer|reformer|roformer|big_?bird|layoutlm|markuplm"
-    r"|splinter|ernie|llama|mistral|qwen|gpt"
-    r"|(?<![a-z])(m?bart|flan|(m|um|by)?t5|led|luke|opt|fnet|funnel|canine)(?![a-z])",
+    r"bert|electra|xlnet|xlm|minilm|mpnet|longformer|reformer|roformer|big[_-]?bird|layoutlm|markuplm"
+    r"|splinter|ernie|llama|mistral|mixtral|ministral|qwen|gpt|nystromformer|yoso|data2vec|lxmert"
+    r"|pegasus|nezha|xmod|gemma|smollm|nemotron|exaone"
+    r"|(?<![a-z])(m?bart|flan|(m|um|by)?t5|led|luke|opt|fnet|funnel|canine|bloomz?|falcon|lilt|mega"
+    r"|mpt|mra|mvp|minimax|arcee)(?![a-z])",
     re.IGNORECASE,
 )
-_HUB_NAME = re.compile(r"(\w[\w.-]*/)?(?P<model>\w[\w.-]*)")
+_HUB_NAME = re.compile(r"((?P<owner>\w[\w.-]*)/)?(?P<model>\w[\w.-]*)")
 _MOST_BYTES = 1 << 24  # of a config.json
 
 
@@ -29,7 +31,7 @@ def is_transformers(model: Any) -> bool:
     - An object is, if its `config` has a `model_type`.
     - A folder is, if its `config.json` has `model_type` or `architectures`.
     - A name on the hub is, if its part after the owner has an architecture of transformers in it,
-      such as "bert" or "electra", and not "fabir".
+      such as "bert" or "electra", and not "fabir"; or if its owner has "transformer" in it.
     """
     if not isinstance(model, str | Path):
         return isinstance(getattr(getattr(model, "config", None), "model_type", None), str)
@@ -68,7 +70,8 @@ def _is_name(model: str | Path) -> bool:
     name = _HUB_NAME.fullmatch(model.as_posix() if isinstance(model, Path) else model)
     if name is None or "fabir" in name["model"].lower():
         return False
-    return _ARCHITECTURE.search(name["model"]) is not None
+    owner = name["owner"] or ""
+    return "transformer" in owner.lower() or _ARCHITECTURE.search(name["model"]) is not None
 
 
 def _is_checkpoint(folder: Path) -> bool:

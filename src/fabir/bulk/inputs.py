@@ -1,8 +1,10 @@
 """Finds the files of a bulk run, in a fixed order, from files, folders, patterns and addresses."""
 
 import glob
+import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from fnmatch import fnmatch
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
 
 from fabir.data.addresses import STDIN, file_system, is_address, reading
@@ -52,6 +54,31 @@ def check_ending(name: str) -> None:
         )
 
 
+def check_outside(names: Iterable[str | Path], output: Path) -> None:
+    """Raises an InputError if a later run would find its own output among its inputs."""
+    for name in map(str, names):
+        if not is_address(name) and _would_find(name, output.resolve()):
+            raise InputError(
+                f"{output} would be one of the inputs of the next run, since {name} has it: name a "
+                "file in another folder"
+            )
+
+
+def _would_find(name: str, output: Path) -> bool:
+    """Whether a folder or a pattern has `output`, or has it once it is written."""
+    path = Path(name)
+    if path.is_dir():
+        folder = path.resolve()
+        return output.is_relative_to(folder) and not _is_hidden(output.relative_to(folder))
+    if not _is_pattern(name) or path.exists():
+        return False
+    pattern = os.path.abspath(name)
+    deep = f"{os.sep}**{os.sep}" in pattern
+    return (deep or pattern.count(os.sep) == str(output).count(os.sep)) and fnmatch(
+        str(output), pattern.replace(f"**{os.sep}", "*")
+    )
+
+
 def _here(name: str) -> Iterator[InputFile]:
     """The files of this machine that a name stands for."""
     path = Path(name)
@@ -79,7 +106,12 @@ def _at_address(address: str) -> Iterator[InputFile]:
         if system.info(path)["type"] == "directory":
             below = [PurePosixPath(each) for each in sorted(system.find(path))]
             found = _tables(address, below, PurePosixPath(path))
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        # What fsspec raises over http also if there is no host, or no permission.
+        cause = error.__cause__
+        missing = isinstance(cause, FileNotFoundError) or getattr(cause, "status", 0) == 404
+        if cause and not missing and not _is_pattern(path):
+            raise cause from None
         found = _matches(address, sorted(system.glob(path)) if _is_pattern(path) else [])
     for each in found:
         name = address if each == path else system.unstrip_protocol(each)
@@ -89,13 +121,15 @@ def _at_address(address: str) -> Iterator[InputFile]:
 def _tables(folder: str, files: Iterable[Any], root: Any) -> list[str]:
     """The tables among all files of a folder."""
     tables = [
-        str(file)
-        for file in files
-        if table_kind(file) and not any(part[0] in "._" for part in file.relative_to(root).parts)
+        str(file) for file in files if table_kind(file) and not _is_hidden(file.relative_to(root))
     ]
     if not tables:
         raise InputError(f"{folder} has no {ENDINGS} file")
     return tables
+
+
+def _is_hidden(path: PurePath) -> bool:
+    return any(part[0] in "._" for part in path.parts)
 
 
 def _matches(pattern: str, found: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from fabir.answer.threshold import check_threshold
 from fabir.bulk.columns import ANSWERS, Columns, check_choice, find_ids, plan_output
 from fabir.bulk.engines import ENGINES, AnsweredChunk, Job
-from fabir.bulk.inputs import InputFile, check_ending, find_inputs
+from fabir.bulk.inputs import InputFile, check_ending, check_outside, find_inputs
 from fabir.bulk.journal import Journal
 from fabir.bulk.rows import CHUNK
 from fabir.data.addresses import STDIN, is_address
@@ -81,13 +81,15 @@ def answer_rows(
 
     Raises:
         InputError: a file cannot be read or written, a column is missing or has the name of a
-            column of the answers, another process is writing `output`, a row is bad, all rows are
-            bad, the unfinished run has other settings, or `threshold` is not from 0 to 1.
+            column of the answers, `output` is in a folder or of a pattern that is read, another
+            process is writing it, a row is bad, all rows are bad, the unfinished run has other
+            settings, or `threshold` is not from 0 to 1.
     """
     check_threshold(threshold)
     check_choice("on_bad_row", on_bad_row, ("error", "skip"))
     check_choice("engine", engine, ENGINES)
     output = _checked_output(output)
+    check_outside(_listed(source), output)
     files = find_inputs(_listed(source))
     _check_inputs(files, output, engine, resume)
     kept = "all" if keep == "all" else tuple(_listed(keep))
@@ -172,7 +174,7 @@ def _write_all(
         done = BulkResult(journal.done["rows"], journal.done["bad"])
         if done.bad and not done.rows:
             names = ", ".join(file.name for file in job.files[:3])
-            raise InputError(f"{names}: none of its {done.bad} rows can be used")
+            raise InputError(f"{names}: none of its rows can be used, {done.bad:,} in all")
         _finish(journal, output, planned)
     except BaseException:
         if not journal.done["rows"]:  # there is nothing to resume
@@ -247,7 +249,7 @@ def _progress(journal: Journal) -> Iterator[Callable[[float], None]]:
                 return
             rows = done["rows"] + done["bad"]
             rate = (rows - before) / seconds
-            line = f"{rows:,} rows, {rate:,.0f} a second"
+            line = f"{rows:,} row{'s' * (rows != 1)}, {rate:,.{int(rate < 10)}f} a second"
             if share:
                 line += f", {share:.0%}, {clock(rows * (1 - share) / share / rate)} left"
             live(line)

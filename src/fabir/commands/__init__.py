@@ -45,7 +45,7 @@ def add_reader(parser: argparse.ArgumentParser) -> None:
         "--reader",
         type=Path,
         metavar="DIR",
-        help="a reader's folder, or the bundled fast or accurate (default: fast)",
+        help="a model's folder, or the bundled fast or accurate (default: fast)",
     )
 
 
@@ -55,8 +55,8 @@ def add_readers(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="a reader's folder, or the bundled fast or accurate (default: fast); repeat the "
-        "option to answer with the mean of several readers",
+        help="a model's folder, or the bundled fast or accurate (default: fast); repeat the "
+        "option to answer with the mean of several models",
     )
 
 

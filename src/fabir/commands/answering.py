@@ -1,4 +1,4 @@
-"""Commands: asking a reader, and measuring it."""
+"""Commands: asking a model, and measuring it."""
 
 import argparse
 import json
@@ -14,17 +14,19 @@ def add_commands(add: AddCommand) -> None:
     _add_answer(add("answer", _answer, "answer a question about a passage"))
     _add_predict(add("predict", _predict, "answer every row of a table or SQuAD file"))
     _add_evaluate(add("evaluate", _evaluate, "the official SQuAD 1.1 and 2.0 metrics"))
-    _add_analyse(add("analyse", _analyse, "strengths and weaknesses of readers, with plots"))
-    _add_explain(add("explain", _explain, "a reader's attention, as an HTML page"))
+    _add_analyse(add("analyse", _analyse, "strengths and weaknesses of models, with plots"))
+    _add_explain(add("explain", _explain, "a model's attention, as an HTML page"))
 
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question")
+    parser.add_argument("question", help="a question about the passage")
     parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
     add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
     add_threshold(parser)
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument(
+        "--format", choices=["text", "json"], default="text", help="format of the output (text)"
+    )
 
 
 def _answer(options: argparse.Namespace, rest: list[str]) -> None:
@@ -78,12 +80,21 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         help="columns of the input for the output, besides the id and the question; or all; takes "
         "all names that follow, so DATA stands before it",
     )
-    rows.add_argument("--question-column", default="question", metavar="NAME")
-    rows.add_argument("--context-column", metavar="NAME", help="default: context, or passage")
+    rows.add_argument(
+        "--question-column",
+        default="question",
+        metavar="NAME",
+        help="column of the questions (default: question)",
+    )
+    rows.add_argument(
+        "--context-column",
+        metavar="NAME",
+        help="column of the texts (default: context, or passage)",
+    )
     rows.add_argument(
         "--id-column",
         metavar="NAME",
-        help="default: id, or the row's number if no row has one",
+        help="column of the ids (default: id, or the row's number if no row has one)",
     )
     rows.add_argument(
         "--resume",
@@ -178,11 +189,18 @@ def _predict_rows(options: argparse.Namespace) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json")
+    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file with answers")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--predictions", type=Path, metavar="FILE")
+    source.add_argument(
+        "--predictions",
+        type=Path,
+        metavar="FILE",
+        help="official predictions to score, in place of a model's answers",
+    )
     add_readers(source)  # pyright: ignore[reportArgumentType]
-    parser.add_argument("--na-prob", type=Path, metavar="FILE", help="used with --predictions")
+    parser.add_argument(
+        "--na-prob", type=Path, metavar="FILE", help="no-answer probabilities for --predictions"
+    )
     rule = parser.add_mutually_exclusive_group()
     add_threshold(rule)  # pyright: ignore[reportArgumentType]
     rule.add_argument(
@@ -190,7 +208,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="P",
         help="above this no-answer probability a prediction counts as no answer (default: the "
-        "reader's threshold, or 1)",
+        "model's threshold, or 1)",
     )
 
 
@@ -218,18 +236,22 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_analyse(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, nargs="?", metavar="DATA.json")
+    parser.add_argument(
+        "data", type=Path, nargs="?", metavar="DATA.json", help="a SQuAD file with answers"
+    )
     parser.add_argument(
         "--reader",
         type=Path,
         action="append",
         metavar="DIR",
-        help="a reader's folder or name; repeat the option to compare readers (default: fast)",
+        help="a model's folder or name; repeat the option to compare models (default: fast)",
     )
     parser.add_argument(
-        "--ensemble", action="store_true", help="compare the mean of all readers with them too"
+        "--ensemble", action="store_true", help="compare the mean of all models with them too"
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the folder of the report"
+    )
     parser.add_argument(
         "--report-only",
         action="store_true",
@@ -266,11 +288,13 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question")
+    parser.add_argument("question", help="a question about the passage")
     parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")
-    parser.add_argument("--output", type=Path, required=True, metavar="PAGE.html")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="PAGE.html", help="the page to write"
+    )
 
 
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:

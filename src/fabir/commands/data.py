@@ -18,6 +18,18 @@ def add_commands(add: AddCommand) -> None:
     _add_download(add("download", _download, "fetch SQuAD or GloVe, with checksums"))
 
 
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="the SQuAD file to write"
+    )
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="the same seed makes the same file (0)"
+    )
+
+
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
@@ -26,7 +38,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         help="a .csv, .tsv, .jsonl or .parquet table with question, passage and answer; or a .json "
         "file of TriviaQA, NewsQA or HotpotQA",
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    _add_output(parser)
     parser.add_argument(
         "--on-bad-row",
         choices=["error", "skip"],
@@ -80,7 +92,7 @@ def _convert(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    _add_output(parser)
     parser.add_argument(
         "--ratio",
         type=float,
@@ -88,7 +100,7 @@ def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="unanswerable questions per answerable question (0.5)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    _add_seed(parser)
 
 
 def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
@@ -106,7 +118,7 @@ def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_augment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    _add_output(parser)
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument(
         "--models",
@@ -123,7 +135,7 @@ def _add_augment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", type=float, default=0.5, metavar="P", help="minimum score of an answer (0.5)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    _add_seed(parser)
 
 
 def _augment(options: argparse.Namespace, rest: list[str]) -> None:
@@ -147,7 +159,7 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_vary(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
+    _add_output(parser)
     parser.add_argument(
         "--kinds",
         nargs="+",
@@ -162,7 +174,7 @@ def _add_vary(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="word vectors, to replace words of questions; without, words are only dropped",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    _add_seed(parser)
 
 
 def _vary(options: argparse.Namespace, rest: list[str]) -> None:
@@ -188,8 +200,10 @@ def _vary(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=["squad", "glove"])
-    parser.add_argument("--to", type=Path, default=Path("data"), metavar="DIR")
+    parser.add_argument("name", choices=["squad", "glove"], help="what to fetch")
+    parser.add_argument(
+        "--to", type=Path, default=Path("data"), metavar="DIR", help="folder of the files (data)"
+    )
 
 
 def _download(options: argparse.Namespace, rest: list[str]) -> None:

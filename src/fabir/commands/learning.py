@@ -20,11 +20,11 @@ def add_commands(add: AddCommand) -> None:
     _add_find_lr(add("find-lr", _find_lr, about, add_help=False))
     _add_plot(add("plot", _plot, "training curves of runs, or the attention of positions"))
     _add_reproduce(add("reproduce", _reproduce, "reproduce a paper's table by training its rows"))
-    _add_readers(add("readers", _readers, "the trained readers, and the papers' rows to train"))
+    _add_readers(add("readers", _readers, "the trained models, and the papers' rows to train"))
 
 
 class _KeysHelp(argparse.Action):
-    """Shows the options, then the keys of configurations, or of the one that is named before it."""
+    """Shows the options, then the keys of the configuration that is named before it, or of fast."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> None:
         try:
@@ -37,19 +37,22 @@ class _KeysHelp(argparse.Action):
 
 
 def _keys(config: str | None, start: Path | None) -> str:
-    if config is None and start is None:
-        from fabir.training.keys import help_text
-
-        return help_text()
     from fabir.training.config_files import help_of
 
-    return help_of(config, start)
+    if config or start:
+        return help_of(config, start)
+    about = "A CONFIG before --help shows its own keys, such as: fabir train qanet --help"
+    return f"{about}\n\n{help_of('fast', None)}"
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
     """The configuration, the training data and the starting point."""
     parser.add_argument(
-        "-h", "--help", action=_KeysHelp, nargs=0, help="show this, and the keys of CONFIG"
+        "-h",
+        "--help",
+        action=_KeysHelp,
+        nargs=0,
+        help="show this, and the keys of CONFIG (default: of fast)",
     )
     parser.add_argument(
         "config",
@@ -67,7 +70,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         "--words",
         type=Path,
         metavar="DIR",
-        help="a reader whose word rows the new one shares; they are not trained",
+        help="a model whose word rows the new one shares; they are not trained",
     )
     parser.add_argument(
         "--from",
@@ -128,7 +131,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="DIR",
-        help="distil the probabilities of these readers, averaged, in addition to the answers",
+        help="distil the probabilities of these models, averaged, in addition to the answers",
     )
     parser.add_argument("--resume", action="store_true", help="continue from the last checkpoint")
     parser.add_argument(
@@ -165,9 +168,13 @@ def _train(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_find_lr(parser: argparse.ArgumentParser) -> None:
     _add_learning(parser)
-    parser.add_argument("--lowest", type=float, default=1e-6, metavar="RATE", help="first (1e-06)")
-    parser.add_argument("--highest", type=float, default=1.0, metavar="RATE", help="last (1.0)")
-    parser.add_argument("--steps", type=int, default=200, metavar="N", help="at most (200)")
+    parser.add_argument(
+        "--lowest", type=float, default=1e-6, metavar="RATE", help="first rate (1e-06)"
+    )
+    parser.add_argument(
+        "--highest", type=float, default=1.0, metavar="RATE", help="last rate (1.0)"
+    )
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="steps at most (200)")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the loss at each rate")
 
 
@@ -198,11 +205,15 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", type=Path, nargs="*", metavar="RUN_DIR")
+    parser.add_argument(
+        "runs", type=Path, nargs="*", metavar="RUN_DIR", help="folders that `fabir train` wrote"
+    )
     parser.add_argument(
         "--positions", action="store_true", help="plot the position encoding's attention instead"
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE.png", help="the picture to write"
+    )
 
 
 def _plot(options: argparse.Namespace, rest: list[str]) -> None:
@@ -224,7 +235,9 @@ def _plot(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a shipped study's name, or a .yaml file")
-    parser.add_argument("--budget", default="short", metavar="NAME", help="(default: short)")
+    parser.add_argument(
+        "--budget", default="short", metavar="NAME", help="how long each row trains (short)"
+    )
     parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
     parser.add_argument(
         "--seeds",
@@ -233,7 +246,12 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="runs of each row, each with its own seed (1)",
     )
-    parser.add_argument("--output", type=Path, metavar="DIR", help="(default: runs/STUDY-BUDGET)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of the results (default: runs/STUDY-BUDGET)",
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -281,7 +299,7 @@ def _add_readers(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("trained"),
         metavar="DIR",
-        help="list the trained readers in this folder too (default: trained)",
+        help="list the trained models in this folder too (default: trained)",
     )
 
 

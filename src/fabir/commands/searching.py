@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from fabir.commands import AddCommand, add_reader, add_threshold
@@ -46,17 +48,18 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.search.index import SIZE, Index
     from fabir.search.terms import ENGLISH
 
-    skipped = 0
+    counts = Counter[str]()
 
-    def skip(reason: str) -> None:
-        nonlocal skipped
-        skipped += 1
-        print(f"skipped: {reason}", file=sys.stderr)
+    def say(kind: str, reason: str) -> None:
+        counts[kind] += 1
+        print(f"{kind}: {reason}", file=sys.stderr)
 
     def notice(line: str) -> None:
         print(line, file=sys.stderr)
 
-    on_skip = None if options.strict else skip
+    skip, incomplete = (
+        None if options.strict else partial(say, kind) for kind in ("skipped", "incomplete")
+    )
     if options.update:
         for name in ("size", "language"):
             if getattr(options, name) is not None:
@@ -64,7 +67,7 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
                     f"--{name} is the index's own with --update: build the index again to change it"
                 )
         index = Index.open(options.output)
-        index.update(options.sources or None, skip=on_skip, notice=notice)
+        index.update(options.sources or None, skip=skip, incomplete=incomplete, notice=notice)
     elif not options.sources:
         raise InputError("name the folders or files to index")
     else:
@@ -73,10 +76,12 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
             options.output,
             size=SIZE if options.size is None else options.size,
             language=options.language or ENGLISH,
-            skip=on_skip,
+            skip=skip,
+            incomplete=incomplete,
             notice=notice,
         )
-    left_out = f"; {skipped} skipped" if skipped else ""
+    said = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items(), reverse=True))
+    left_out = f"; {said}" if said else ""
     print(f"{index.documents:,} documents, {len(index):,} passages{left_out}", file=sys.stderr)
 
 

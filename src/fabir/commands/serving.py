@@ -26,10 +26,17 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     )
     add_threshold(parser)
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="(default: this computer only)"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on (127.0.0.1: this computer only)",
     )
     parser.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="(8000; 0 for a free one)"
+        "--port",
+        type=int,
+        default=8000,
+        metavar="N",
+        help="port to listen on (8000); 0 for a free one",
     )
     _add_access(parser)
     parser.add_argument(
@@ -43,7 +50,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         type=str.lower,
         choices=["text", "json"],
         default="text",
-        help="of all logs (text)",
+        help="format of all logs (text)",
     )
     _read_environment(parser)
 

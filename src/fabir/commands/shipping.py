@@ -1,4 +1,4 @@
-"""Commands: calibrating readers, making them smaller, and exporting them."""
+"""Commands: calibrating models, making them smaller, and exporting them."""
 
 import argparse
 import json
@@ -10,16 +10,18 @@ from fabir.errors import InputError
 
 def add_commands(add: AddCommand) -> None:
     _add_calibrate(
-        add("calibrate", _calibrate, "fit a reader's probabilities, on data it was not trained on")
+        add("calibrate", _calibrate, "fit a model's probabilities, on data it was not trained on")
     )
-    _add_compact(add("compact", _compact, "make a reader small: fewer words, fewer bits"))
+    _add_compact(add("compact", _compact, "make a model small: fewer words, fewer bits"))
     _add_export(
-        add("export", _export, "write a reader as ONNX graphs, or as a page that needs no server")
+        add("export", _export, "write a model as ONNX graphs, or as a page that needs no server")
     )
 
 
 def _add_calibrate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reader", type=Path, metavar="DIR", help="a reader's folder, is changed")
+    parser.add_argument(
+        "reader", type=Path, metavar="DIR", help="the model's folder, which is changed"
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -52,8 +54,10 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reader", type=Path, metavar="DIR", help="a reader's folder")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("reader", type=Path, metavar="DIR", help="the model's folder")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the small model's folder"
+    )
     parser.add_argument(
         "--words", type=int, default=150_000, metavar="N", help="words to keep (default 150000)"
     )
@@ -76,7 +80,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help="write a page that answers in the browser, with the graphs of --output, or with those "
-        "that the reader has",
+        "that the model has",
     )
     parser.add_argument(
         "--runtime",
@@ -85,7 +89,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         help="for --web: where the npm package onnxruntime-web is, which is fetched if it is not "
         "there (default: the cache)",
     )
-    parser.add_argument("--format", choices=["onnx"], default="onnx")
+    parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the graphs")
     parser.add_argument("--quantise", choices=["int8"], help="quantise linear layers to 8 bits")
     parser.add_argument(
         "--calibrate",

@@ -4,22 +4,30 @@ from collections import defaultdict
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from fabir.documents.archives import Archive, child, text_in
+from fabir.documents.archives import Archive, child, text_in, value
 from fabir.documents.number_formats import shown
 from fabir.documents.office import FALLBACK, Relation
-from fabir.documents.paragraphs import Paragraph
+from fabir.documents.paragraphs import Paragraph, Run, joined_runs, small_number
 from fabir.documents.tables import row_text
 
 
 def body_paragraphs(body: Element | None, heading: bool = False) -> Iterator[Paragraph]:
     """A paragraph for each `a:p` of a text body."""
     for paragraph in () if body is None else body.iter("a:p"):
-        texts = ("\n" if each.tag == "a:br" else each.text or "" for each in _words(paragraph))
-        yield Paragraph("".join(texts), heading)
+        yield joined_runs(_runs(paragraph, Run("")), heading)
 
 
-def _words(paragraph: Element) -> Iterator[Element]:
-    return (each for each in paragraph.iter() if each.tag in ("a:t", "a:br", "m:t"))
+def _runs(element: Element, look: Run) -> Iterator[Run]:
+    for each in element:
+        if each.tag in ("a:t", "m:t"):
+            yield look._replace(text=each.text or "")
+        elif each.tag == "a:br":
+            yield Run("\n")
+        else:
+            properties = child(each, "a:rPr")
+            bold = value(properties, "b") in ("1", "true")
+            raised = small_number(value(properties, "baseline").rstrip("%"), 0, 1) > 0
+            yield from _runs(each, Run("", bold, raised))
 
 
 def linked_paragraphs(

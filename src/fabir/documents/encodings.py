@@ -1,10 +1,13 @@
 """Decodes the bytes of a text: by its byte order mark, by what it declares, or by a sure guess."""
 
 import codecs
+import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import charset_normalizer
 
+from fabir.documents.latin import is_latin, latin_charset
 from fabir.errors import InputError
 
 _MARKS = (  # UTF-32's begins with UTF-16's
@@ -27,34 +30,51 @@ _WIDER = {
     "utf-16-le": "utf-8",
     "utf-16-be": "utf-8",
 }
-# charset-normalizer tells these apart well; with the 90 others it takes French for Polish.
+# charset-normalizer tells these apart; the first one of those that it leaves is the most usual.
 _MULTI_BYTE = ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
-_GUESSED = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "iso8859_2", *_MULTI_BYTE]
+_OTHERS = [
+    *("cp1251", "koi8_r", "koi8_u", "mac_cyrillic", "cp866"),
+    *("cp1253", "iso8859_7", "cp1255", "cp1256"),
+    *_MULTI_BYTE,
+]
+_USUAL = frozenset("‘’“”„«»–—…·،؛؟")  # signs that stand after letters
 # No charsets of texts, but for ASCII: a text that declares it in vain has any other.
 _NO_CHARSETS = frozenset(
     ["ascii", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"]
 )
 # Differences that tell nothing. Chaos is what looks like no text, coherence what like a language.
 _SAME_CHAOS, _SAME_COHERENCE = 0.01, 0.1
-_SAMPLE = 1 << 20  # bytes; what is guessed for them is checked against the rest
+_JAPANESE = re.compile(rb"\x1b\$[@B](?:[!-~]{2})+\x1b\([BJ]")  # escapes around its letters
+_BEYOND = re.compile(r"[^\x00-\x7f]")
+_SAMPLE = 1 << 20  # bytes
 
 
 def decode(data: bytes, declared: str = "", lost: Callable[[str], None] | None = None) -> str:
     """A text without its byte order mark.
 
     A mark decides, then the charset that is `declared`, then UTF-8, then a guess. Bytes that
-    contradict a mark or the declared charset become U+FFFD, as in a browser; `lost` hears of them.
+    contradict a mark, the declared charset or the UTF-8 of most others become U+FFFD, as in a
+    browser; `lost` hears of them.
 
     Raises:
         InputError: the encoding is not certain, or the data is no text.
     """
     if charset := marked(data):
         return _text(_declared(data, charset, lost))
-    charset = _codec(declared)
+    charset = _codec(declared) or ("iso2022_jp_2" if _JAPANESE.search(data) else "")
     try:
         return _text(data.decode(charset or "utf-8"))
     except UnicodeDecodeError as error:
+        if not charset and _is_damaged_utf8(data):
+            charset = "utf-8"
         return _text(_declared(data, charset, lost) if charset else _guessed(data, error.start))
+
+
+def _is_damaged_utf8(data: bytes) -> bool:
+    """Whether most characters beyond ASCII are UTF-8, which is no chance."""
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\N{REPLACEMENT CHARACTER}")
+    return len(_BEYOND.findall(text)) >= 2 * broken
 
 
 def marked(data: bytes) -> str:
@@ -87,29 +107,39 @@ def _declared(data: bytes, charset: str, lost: Callable[[str], None] | None) -> 
 
 
 def _guessed(data: bytes, start: int) -> str:
-    refusal = InputError(
-        f"not UTF-8 text: byte {start}, and no other encoding is certain; "
-        "convert it, for example with iconv -f cp1252 -t utf-8"
-    )
-    matches = charset_normalizer.from_bytes(data[:_SAMPLE], cp_isolation=_GUESSED)
+    """The text by an encoding that fits the lines from the first one that is not UTF-8."""
+    begin = data.rfind(b"\n", 0, start) + 1 if len(data) > _SAMPLE else 0
+    sample = data[begin : begin + _SAMPLE]
+    try:
+        return data.decode(latin_charset(sample) if is_latin(sample) else _other_charset(sample))
+    except (LookupError, UnicodeDecodeError):
+        raise InputError(
+            f"not UTF-8 text: byte {start}, and no other encoding is certain; "
+            "convert it, for example with iconv -f cp1252 -t utf-8"
+        ) from None
+
+
+def _other_charset(data: bytes) -> str:
+    """The encoding of a text that is not in Latin letters; empty if it is not certain."""
+    matches = charset_normalizer.from_bytes(data, cp_isolation=_OTHERS)
     least = min((match.chaos for match in matches), default=0)
     likely = [match for match in matches if match.chaos < least + _SAME_CHAOS]
     most = max((match.coherence for match in likely), default=0)
     best = [match for match in likely if match.coherence > most - _SAME_COHERENCE]
-    western = most and any("cp1252" in _names(match) for match in best)
-    if not western and len({str(match) for match in best}) != 1:
-        raise refusal
-    charset = "cp1252" if western else best[0].encoding
-    if not most and charset not in _MULTI_BYTE:
-        raise refusal
-    try:
-        return data.decode(charset)
-    except UnicodeDecodeError:
-        raise refusal from None
+    if not most or any(match.encoding in _MULTI_BYTE for match in best):
+        sure = len({str(match) for match in best}) == 1
+        return best[0].encoding if sure and best[0].encoding in _MULTI_BYTE else ""
+    texts = {match.encoding: str(match) for match in best}
+    return min(texts, key=lambda name: (_odd_pairs(texts[name]), _OTHERS.index(name)))
 
 
-def _names(match: charset_normalizer.CharsetMatch) -> list[str]:
-    return [match.encoding, *match.could_be_from_charset]
+def _odd_pairs(text: str) -> int:
+    """How often a capital stands after a small letter, or a sign that texts lack after a letter."""
+    return sum(
+        (first.islower() and second.isupper())
+        or (first.isalpha() and not (second.isascii() or second.isalnum() or second in _USUAL))
+        for first, second in pairwise(text)
+    )
 
 
 def _text(text: str) -> str:

@@ -15,8 +15,11 @@ from fabir.errors import InputError
 _MAX_TITLE = 1000  # characters
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
-# In XHTML these may have no end tag; as HTML they would take in all that follows.
-_NO_END = re.compile(r"<(iframe|noscript|script|style|textarea|title)\b([^<>]*)/>")
+_OEB = "text/x-oeb1-document"  # HTML of old books
+# In XHTML an empty element may have no end tag; as HTML some would take in all that follows.
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_NO_END = re.compile(rf"<(?!(?:{_VOID})\b)([A-Za-z][\w:.-]*)(\s[^<>]*)?/>")
+_DECLARATIONS = re.compile(r"(<!DOCTYPE[^<>\[]*)\[[^\[\]]*\]\s*(?=>)", re.IGNORECASE)
 
 
 def read_epub(path: Path, report: Report) -> Iterator[Document]:
@@ -26,7 +29,7 @@ def read_epub(path: Path, report: Report) -> Iterator[Document]:
     """
     text = TextBuilder()
     with Archive(path) as archive:
-        title, chapters = _package(archive)
+        title, chapters = _package(archive, report)
         encrypted = _encrypted(archive)
         for chapter in chapters:
             if chapter in encrypted:
@@ -35,29 +38,40 @@ def read_epub(path: Path, report: Report) -> Iterator[Document]:
                 report.lost(f"{chapter} is named as a chapter, but is not there")
                 continue
             with archive.open(chapter) as file:
-                markup = _NO_END.sub(r"<\1\2></\1>", decode_html(file.read(), report.lost))
+                markup = _as_html(decode_html(file.read(), report.lost))
             text.add(read_page(markup, report.alive).paragraphs)
     yield text.document(title_of(path, title))
 
 
-def _package(archive: Archive) -> tuple[str, list[str]]:
+def _as_html(markup: str) -> str:
+    """Markup of XML as HTML would have it."""
+    return _NO_END.sub(r"<\1\2></\1>", _DECLARATIONS.sub(r"\1", markup, count=1))
+
+
+def _package(archive: Archive, report: Report) -> tuple[str, list[str]]:
     """The title, and the names of the chapters in reading order."""
     if _CONTAINER not in archive:
         raise InputError(f"not an EPUB: it has no {_CONTAINER}")
     root = next(archive.elements(_CONTAINER, {"rootfile"}), None)
     name = value(root, "full-path")
-    title, files, order = "", {}, []
+    title, files, others, order = "", {}, {}, []
     for element in archive.elements(name, {"dc:title", "item", "itemref"}):
         if element.tag == "item":
-            if "html" in element.get("media-type", ""):
-                link = unquote(element.get("href", "")).partition("#")[0]
-                folder = posixpath.dirname(name)
-                files[element.get("id")] = posixpath.normpath(posixpath.join(folder, link))
+            kind, link = element.get("media-type", ""), unquote(element.get("href", ""))
+            if kind.endswith("xml") or "html" in kind or kind == _OEB:
+                path = posixpath.join(posixpath.dirname(name), link.partition("#")[0])
+                files[element.get("id")] = posixpath.normpath(path)
+            elif not kind.startswith("image/"):
+                others[element.get("id")] = f"{link} is not read: {kind}"
         elif element.tag == "itemref":
             order.append(element.get("idref"))
         else:
             title = title or text_in(element)[:_MAX_TITLE]
-    return title, [files[key] for key in dict.fromkeys(order) if key in files]
+    keys = list(dict.fromkeys(order))
+    for key in keys:
+        if key in others:
+            report.lost(others[key])
+    return title, [files[key] for key in keys if key in files]
 
 
 def _encrypted(archive: Archive) -> set[str]:

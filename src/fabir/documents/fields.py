@@ -1,5 +1,6 @@
 """The fields of a record as text: a line "name: value" each, whatever the value is."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +14,8 @@ from fabir.errors import InputError
 _SHORT = 80  # characters; a list of longer texts becomes paragraphs
 _MANY = 100  # numbers; a longer list, such as a vector or an outline, is no text
 _DEPTH = 100
+
+_SENTENCE = re.compile(r"\S+ +\S+ (?:.* )?[^\s.]{2,}[.!?][\"')\]”’»]*")  # of three words
 
 Field = tuple[str, Any]
 _Cell = tuple[str, str] | None  # a name and a text; None ends a paragraph
@@ -29,7 +32,8 @@ _NUMBERS = int, float, Decimal, Number
 def fields_text(fields: Iterable[Field], lost: _Lost) -> str:
     """A line "name: value" for each field; a field of an object within has the name "outer.inner".
 
-    A list is one line if its items are short. Longer items, and objects in a list, are paragraphs.
+    A list is one line if its items are short, or a line for each if there are sentences; pieces of
+    a text with its line ends are joined. Longer items, and objects in a list, are paragraphs.
     Null is no text. `lost` is told of bytes that are not UTF-8, of lists of more than 100 numbers,
     and of what is nested in more than 100 levels.
 
@@ -83,8 +87,13 @@ def _items(name: str, values: list[Any], lost: _Lost, depth: int) -> Iterator[_C
     """The texts in a list."""
     if not any(isinstance(item, list | dict | tuple | bytes) for item in values):
         texts = [text for item in values if (text := _as_text(item))]
-        if max(map(len, texts), default=0) <= _SHORT:
-            yield name, ", ".join(texts)
+        if _are_lines(texts):
+            yield name, "".join(texts)
+            return
+        texts = [text for each in texts if (text := each.strip())]
+        if all(len(text) <= _SHORT and "\n" not in text for text in texts):
+            sentences = sum(bool(_SENTENCE.fullmatch(text)) for text in texts)
+            yield name, ("\n" if sentences * 2 > len(texts) else ", ").join(texts)
             return
     for item in values:
         if isinstance(item, list) and depth < _DEPTH:
@@ -95,6 +104,15 @@ def _items(name: str, values: list[Any], lost: _Lost, depth: int) -> Iterator[_C
             yield None
             yield from _cells(name, item, lost, depth + 1)
             yield None
+
+
+def _are_lines(texts: list[str]) -> bool:
+    """Whether texts are the lines of one: each but the last ends with space, most with a line."""
+    if len(texts) < 2:
+        return False
+    ends = sum(text.endswith("\n") for text in texts[:-1])
+    whole = all(text[-1].isspace() and "\n" not in text[:-1] for text in texts[:-1])
+    return whole and ends * 2 > len(texts) - 1 and "\n" not in texts[-1][:-1]
 
 
 def _count_numbers(values: list[Any]) -> int:

@@ -1,8 +1,9 @@
 """Reads HTML pages: their text as a browser shows it, without style sheets and scripts.
 
 selectolax parses as browsers do. What is left out is no text of the page: hidden elements, the
-choices of a form, the text that stands in for pictures and players, and navigation. Headers and
-footers of the site are at the end. "10<sup>6</sup>" reads 10^6, "H<sub>2</sub>O" H2O.
+choices of a form that are not chosen, the text that stands in for pictures and players, and
+navigation. Headers and footers of the site are at the end. "10<sup>6</sup>" reads 10^6,
+"H<sub>2</sub>O" H2O.
 """
 
 import re
@@ -31,26 +32,38 @@ _NESTING = re.compile(
     |footer|form|h[1-6]|header|main|menu|nav|ol|pre|section|span|table|ul)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_DISPLAY_NONE = re.compile(r"(?:^|;)\s*display\s*:\s*none\b", re.IGNORECASE)
+_HIDES = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
+_BLOCK_STYLE = re.compile(
+    r"(?:^|;)\s*display\s*:\s*(?:block|flex|flow-root|grid|list-item|table)\s*(?:[;!]|$)",
+    re.IGNORECASE,
+)
+_SHOWN_INPUTS = frozenset(  # types of <input> whose value is shown as text
+    ["", "date", "datetime-local", "email", "month", "number", "tel", "text", "time", "url", "week"]
+)
 _EXPONENT = re.compile(r"[+−-]?\d+")
 _SPACE = re.compile(r"[^\S ]")
 _SPACES = re.compile("  +")
 _SOFT_HYPHEN = "\u00ad"
 
 _UNSEEN = """annotation annotation-xml audio canvas datalist defs desc embed head iframe metadata
-    noembed noframes noscript object script select style template title video"""
+    noembed noframes noscript object script style template title video"""
 _PHRASES = """a abbr acronym b bdi bdo big br button cite code data del dfn em font i img input ins
     kbd label mark math mfrac mi mn mo mover mrow ms mstyle msqrt msub msubsup msup mtext munder
-    munderover nobr picture q rb rp rt ruby s samp semantics small span strike strong sub sup time
-    tspan tt u var wbr"""
+    munderover nobr optgroup option picture q rb rp rt ruby s samp select semantics small span
+    strike strong sub sup time tspan tt u var wbr"""
 _NOT_SHOWN, _INLINE = frozenset(_UNSEEN.split()), frozenset(_PHRASES.split())
-_APART = frozenset(["button", "mi", "mn", "mo", "ms", "mtext"])  # inline, with space around
+_APART = frozenset(  # inline, with space around
+    ["button", "mi", "mn", "mo", "ms", "mtext", "option"]
+)
 _FRAMES = frozenset(["footer", "header"])
 _COUNTERS = {
     **dict.fromkeys(["h1", "h2", "h3", "h4", "h5", "h6"], "heading"),
     **dict.fromkeys(["listing", "plaintext", "pre", "textarea", "xmp"], "pre"),
     **dict.fromkeys(["article", "aside", "main", "section"], "section"),
     **dict.fromkeys(_FRAMES, "frame"),
+    **dict.fromkeys(["b", "strong"], "bold"),
     "nav": "nav",
     "thead": "thead",
 }
@@ -124,6 +137,7 @@ class _Reader:
         self._tables: list[Table | None] = []
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
+        self._bold = True  # whether all of its text is
         self._raised = False  # whether the next text begins a <sup>
 
     def read(self, body: LexborNode) -> None:
@@ -140,6 +154,8 @@ class _Reader:
                 if kind == "-text":
                     self._add(node.text_content or "")
                 elif kind and kind not in _NOT_SHOWN and self._is_shown(kind, node):
+                    if not self._inside["pre"]:
+                        kind = _shown_as(kind, node)
                     self._begin(kind, node)
                     open_elements.append((kind, node.iter(include_text=True)))
                     break
@@ -150,7 +166,9 @@ class _Reader:
     def _is_shown(self, tag: str, node: LexborNode) -> bool:
         attributes = node.attributes
         role = attributes.get("role") or "" if attributes else ""
-        if "hidden" in attributes or _DISPLAY_NONE.search(attributes.get("style") or ""):
+        if "hidden" in attributes or _HIDES.search(attributes.get("style") or ""):
+            return False
+        if tag == "option" and "selected" not in attributes:
             return False
         if tag == "dialog" and "open" not in attributes:
             return False
@@ -172,6 +190,8 @@ class _Reader:
             self._pieces.append("\n")
         elif tag == "sup":
             self._raised = True
+        elif tag == "input":
+            self._pieces.append(f" {_value(node)} ")
         elif tag in _APART:
             self._pieces.append(" ")
         if counted := _COUNTERS.get(tag):
@@ -220,6 +240,8 @@ class _Reader:
             self._raised = False
             if _EXPONENT.fullmatch(text.strip()):
                 self._pieces.append("^")
+        if text.strip():
+            self._bold &= self._inside["bold"] > 0
         if self._inside["pre"]:
             self._pieces.append(text)
         elif self._pieces or not text.isspace():
@@ -231,12 +253,13 @@ class _Reader:
             return
         text = "".join(self._pieces).replace(_SOFT_HYPHEN, "")
         self._pieces.clear()
+        bold, self._bold = self._bold, True
         if self._inside["pre"]:
             text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
         else:
             text = "\n".join(filter(None, map(_clean, text.split("\n"))))
         if text:
-            self._append(Paragraph(text, heading=self._inside["heading"] > 0))
+            self._append(Paragraph(text, self._inside["heading"] > 0, bold))
 
     def _append(self, paragraph: Paragraph) -> None:
         if not paragraph.text:
@@ -246,6 +269,18 @@ class _Reader:
         if self._length > 2 * MAX_BYTES:  # cells are counted again as parts of rows
             raise InputError(f"more than {MAX_BYTES >> 20} million characters: split it")
         self._alive()
+
+
+def _shown_as(tag: str, node: LexborNode) -> str:
+    """The tag; that of a block if its style makes one of it."""
+    style = node.attributes.get("style") if tag in _INLINE else None
+    return "div" if style and _BLOCK_STYLE.search(style) else tag
+
+
+def _value(field: LexborNode) -> str:
+    """What a field of a form shows."""
+    kind = field.attributes.get("type") or ""
+    return (field.attributes.get("value") or "") if kind.lower() in _SHOWN_INPUTS else ""
 
 
 def _has(node: LexborNode, selector: str) -> bool:

@@ -1,6 +1,7 @@
 """Reads mails: who wrote them to whom and when, and their text. Attachments are not read."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from email import message_from_binary_file
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
@@ -10,14 +11,19 @@ from pathlib import Path
 from fabir.documents.base import Document, Report, check_size, printable, text_of, title_of
 from fabir.documents.encodings import decode
 from fabir.documents.html import decode_html, read_page
+from fabir.errors import InputError
 
 _HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters
 _MAX_TITLE = 1000
+_WORD = re.compile(r"\w+")
 
 
 def read_eml(path: Path, report: Report) -> Iterator[Document]:
-    """The subject is the title. Of a text in several forms the plain one is read."""
+    """The subject is the title.
+
+    Of a text in several forms the plain one is read, unless it only points to the one in HTML.
+    """
     check_size(path)
     with open(path, "rb") as file:
         # The newer policies parse each header, which takes the square of its length.
@@ -38,14 +44,13 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
             yield _headers(inner[0], _HEADERS)
             parts += inner[:1]
         elif kind == "multipart/alternative" and inner:
-            plain = (each for each in inner if _is_plain(each) and _data(each).strip())
-            parts.append(next(plain, inner[-1]))  # the last one is the sender's choice
+            parts.append(_best(inner))
         elif kind == "multipart/related":
             parts += inner[:1]  # the others are its pictures
         elif part.is_multipart():
             parts += reversed(inner)
         elif part.get_content_maintype() == "text" and _is_shown(part):
-            yield _text(part, report)
+            yield _text(part, report.lost, report.alive)
         else:
             report.lost(f"attachment {name or kind} is not read")
         report.alive()
@@ -57,11 +62,25 @@ def _headers(mail: Message, names: tuple[str, ...]) -> str:
 
 def _header(mail: Message, name: str) -> str:
     raw = next((value for key, value in mail.raw_items() if key.lower() == name.lower()), "")
-    line = printable(" ".join(str(raw).split())[:_MAX_HEADER])
+    line = printable(_decoded(" ".join(str(raw).split()), mail)[:_MAX_HEADER])
     try:
         return str(make_header(decode_header(line)))
     except (HeaderParseError, LookupError, ValueError):
         return line
+
+
+def _decoded(line: str, mail: Message) -> str:
+    """A header with bytes that are not UTF-8 has the charset of the mail's text, if it has one."""
+    data = line.encode("utf-8", "surrogateescape")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        text = _first(mail)
+    try:
+        found = decode(data + b"\n" + _data(text), text.get_content_charset(""))
+    except InputError:
+        return line
+    return found.partition("\n")[0]
 
 
 def _inner(part: Message) -> list[Message]:
@@ -74,8 +93,41 @@ def _is_shown(part: Message) -> bool:
     return not part.get_filename() or part.get_content_disposition() == "inline"
 
 
-def _is_plain(part: Message) -> bool:
-    return part.get_content_type() == "text/plain"
+def _best(forms: list[Message]) -> Message:
+    """The form of a text to be read; the last one is the sender's choice.
+
+    HTML is, if it has more words than the plain text, and most of them are not there.
+    """
+    plain = next((each for each in forms if _is_kind(each, "plain") and _data(each).strip()), None)
+    pages = [each for each in forms if _is_kind(_first(each), "html")]
+    if plain is None:
+        return (pages or forms)[-1]
+    if not pages:
+        return plain
+    words, shown = _words(plain), _words(_first(pages[-1]))
+    return pages[-1] if len(shown) > len(words) and len(shown - words) > len(shown) / 2 else plain
+
+
+def _first(part: Message) -> Message:
+    """The part itself, or the first one in it: others are its pictures."""
+    while inner := _inner(part):
+        part = inner[0]
+    return part
+
+
+def _words(part: Message) -> set[str]:
+    try:
+        return set(_WORD.findall(_text(part, _ignore, _ignore).lower()))
+    except InputError:
+        return set()
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+def _is_kind(part: Message, kind: str) -> bool:
+    return part.get_content_type() == f"text/{kind}"
 
 
 def _data(part: Message) -> bytes:
@@ -83,9 +135,9 @@ def _data(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _text(part: Message, report: Report) -> str:
+def _text(part: Message, lost: Callable[[str], None], alive: Callable[[], None]) -> str:
     data, charset = _data(part), part.get_content_charset("")
     if part.get_content_subtype() != "html":
-        return decode(data, charset, report.lost).replace("\r\n", "\n").replace("\u00ad", "")
-    markup = decode(data, charset, report.lost) if charset else decode_html(data, report.lost)
-    return "\n\n".join(each.text for each in read_page(markup, report.alive).paragraphs)
+        return decode(data, charset, lost).replace("\r\n", "\n").replace("\u00ad", "")
+    markup = decode(data, charset, lost) if charset else decode_html(data, lost)
+    return "\n\n".join(each.text for each in read_page(markup, alive).paragraphs)

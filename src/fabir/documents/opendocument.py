@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -10,8 +11,10 @@ from fabir.documents.base import Document, Report, telling_title, title_of
 from fabir.documents.paragraphs import (
     Cell,
     Paragraph,
+    Run,
     TextBuilder,
     comment,
+    joined_runs,
     small_number,
     table_paragraphs,
 )
@@ -21,8 +24,12 @@ _BLOCKS = "text:p", "text:h", "table:table"
 _GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
 _MARGINS = "style:header", "style:footer"
 _NO_TEXT = {"svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "title", "desc"}
+_CHARACTERS = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
 _MANIFEST = "META-INF/manifest.xml"
 _MAX_COLUMNS = 256
+_BOLD = "bold", "600", "700", "800", "900"
+_MAX_BASES = 20  # styles that one is based on
+_RAISED = re.compile(r"super|[1-9]")
 _SPACES = re.compile(r"[ \t\r\n]+")
 
 
@@ -60,6 +67,7 @@ class _Reader:
     def __init__(self, archive: Archive) -> None:
         self.title = ""
         self._titles, self._hidden = {"Title"}, set()
+        self._looks: dict[str, list[Element]] = {}  # of the styles: their properties, last ones win
         for part in ("styles.xml", "content.xml"):
             if part in archive:
                 self._know_styles(archive.elements(part, {"style:style"}))
@@ -67,8 +75,12 @@ class _Reader:
     def _know_styles(self, styles: Iterable[Element]) -> None:
         for style in styles:
             name, properties = style.get("style:name", ""), child(style, "style:text-properties")
-            if style.get("style:parent-style-name") in self._titles:
+            parent = style.get("style:parent-style-name", "")
+            if parent in self._titles:
                 self._titles.add(name)
+            if style.get("style:family") in ("paragraph", "text"):
+                own = [] if properties is None else [properties]
+                self._looks[name] = [*self._looks.get(parent, ()), *own][-_MAX_BASES:]
             if properties is not None and properties.get("text:display") == "none":
                 self._hidden.add(name)
 
@@ -85,23 +97,22 @@ class _Reader:
         if self._is_hidden(element):
             return
         after: list[Paragraph] = []
-        text = "".join(self._pieces(element, after))
         is_title = element.get("text:style-name") in self._titles
+        runs = self._pieces(element, after, Run(""))
+        paragraph = joined_runs(runs, is_title or element.tag == "text:h")
         if is_title and not self.title:
-            self.title = text
-        yield Paragraph(text, is_title or element.tag == "text:h")
+            self.title = paragraph.text
+        yield paragraph
         yield from after
 
-    def _pieces(self, element: Element, after: list[Paragraph]) -> Iterator[str]:
+    def _pieces(self, element: Element, after: list[Paragraph], outer: Run) -> Iterator[Run]:
         """Texts of the line; what stands outside of the line goes to `after`."""
-        yield _SPACES.sub(" ", element.text or "")
+        look = reduce(_changed, self._looks.get(element.get("text:style-name", ""), ()), outer)
+        yield look._replace(text=_SPACES.sub(" ", element.text or ""))
         for each in element:
-            if each.tag == "text:s":
-                yield " " * small_number(each.get("text:c"), 1, 1000)
-            elif each.tag == "text:tab":
-                yield "\t"
-            elif each.tag == "text:line-break":
-                yield "\n"
+            if each.tag in _CHARACTERS:
+                times = small_number(each.get("text:c"), 1, 1000)
+                yield Run(_CHARACTERS[each.tag] * times)
             elif each.tag == "text:note":
                 after += self.blocks(part for part in each if part.tag == "text:note-body")
             elif each.tag == "office:annotation":
@@ -110,8 +121,8 @@ class _Reader:
             elif each.tag in _BLOCKS:
                 after += self.blocks([each])
             elif each.tag not in _NO_TEXT and not self._is_hidden(each):
-                yield from self._pieces(each, after)
-            yield _SPACES.sub(" ", each.tail or "")
+                yield from self._pieces(each, after, look)
+            yield look._replace(text=_SPACES.sub(" ", each.tail or ""))
 
     def _is_hidden(self, element: Element) -> bool:
         return element.get("text:style-name") in self._hidden
@@ -162,3 +173,14 @@ def _descend(element: Element, name: str) -> Iterator[Element]:
             yield each
         elif each.tag.startswith("table:table-"):
             yield from _descend(each, name)
+
+
+def _changed(look: Run, properties: Element) -> Run:
+    """A look with what the properties of a style say of it."""
+    weight = properties.get("font-weight")
+    position = properties.get("style:text-position")  # such as "super 58%" or "-33% 58%"
+    return Run(
+        "",
+        weight in _BOLD if weight else look.bold,
+        bool(_RAISED.match(position)) if position else look.raised,
+    )

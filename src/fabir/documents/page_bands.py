@@ -5,14 +5,18 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 
-from fabir.documents.page_layout import Line, join, rows
+from fabir.documents.page_layout import Line, are_cells, join, rows
 
 _APART = 0.3  # least space between blocks, in line heights
 _STEP = 0.7, 1.5  # from line to line of a cell, in line heights
+_ALIGNED = 2.0  # most distance between the sides or middles of lines in a cell, in line heights
 _SAME_CELL = 1.2  # a larger ratio of sizes is between cells
 _LEVEL = 0.25  # most distance between the middles of lines in a row, in line heights
+_WIDTH = 20  # the most cells of two rows that are looked at
 _ADDRESS = 10  # the most lines of an address
+_left = attrgetter("left")
 _WORD = re.compile(r"[^\W\d_]{4}")  # what marks, numbers and formulas lack
 _ITEM = re.compile(r"\(?\w{1,3}[.)]")
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
@@ -101,13 +105,44 @@ def bands(pieces: Sequence[Line]) -> Iterator[Band]:
 def _cells(pieces: Sequence[Line]) -> Iterator[list[Line]]:
     """Pieces that follow each other in the file, and below or above each other on the page."""
     cell = list(pieces[:1])
-    for last, piece in pairwise(pieces):
-        if not _is_next_line(last, piece):
+    for number in range(1, len(pieces)):
+        if not _is_next_line(pieces[number - 1], pieces[number]) or _is_table_edge(pieces, number):
             yield cell
             cell = []
-        cell.append(piece)
+        cell.append(pieces[number])
     if cell:
         yield cell
+
+
+def _is_table_edge(pieces: Sequence[Line], number: int) -> bool:
+    """Whether one of two lines is a cell of a first or last row of a table, the other one no cell.
+
+    A line above or below a table stands above or below the next cell too.
+    """
+    last, piece = pieces[number - 1], pieces[number]
+    if number > 1 and _is_over(pieces[number - 2], piece) and _is_beside(pieces[number - 2], last):
+        return _begins_rows(pieces[max(0, number - _WIDTH) : number][::-1])
+    if number + 1 == len(pieces) or not _is_over(pieces[number + 1], last):
+        return False
+    return _begins_rows(pieces[number : number + _WIDTH])
+
+
+def _begins_rows(pieces: Sequence[Line]) -> bool:
+    """Whether two rows of several cells come first."""
+    end = 1
+    while end < len(pieces) and _is_beside(pieces[end - 1], pieces[end]):
+        end += 1
+    return 1 < end < len(pieces) - 1 and _is_beside(pieces[end], pieces[end + 1])
+
+
+def _is_beside(piece: Line, other: Line) -> bool:
+    """Whether they are cells of a row."""
+    level = abs(piece.middle - other.middle) < _LEVEL * piece.size
+    return level and are_cells(*sorted((piece, other), key=_left))
+
+
+def _is_over(piece: Line, other: Line) -> bool:
+    return min(piece.right, other.right) > max(piece.left, other.left)
 
 
 def _is_next_line(last: Line, piece: Line) -> bool:
@@ -117,8 +152,15 @@ def _is_next_line(last: Line, piece: Line) -> bool:
         last.bold == piece.bold
         and large < _SAME_CELL * small
         and least * small < abs(piece.top - last.top) < most * large
-        and min(last.right, piece.right) > max(last.left, piece.left)
+        and _is_over(last, piece)
+        and _shift(last, piece) < _ALIGNED * large
     )
+
+
+def _shift(last: Line, piece: Line) -> float:
+    """The least distance between the left sides, right sides or middles of two lines."""
+    left, right = piece.left - last.left, piece.right - last.right
+    return min(abs(left), abs(right), abs(left + right) / 2)
 
 
 def _top(cell: Iterable[Line]) -> float:

@@ -16,7 +16,7 @@ _NEAR = 3.0  # the same for one of the same words that counts pages, in line hei
 _NOTE = re.compile(r"[\d*†‡§¶¹²³]")
 _NUMBER = re.compile(r"(?<![\d.,])[0-9]{1,9}(?!\d|[.,]\d)")
 _COUNT = "\0"  # stands for a number that counts pages
-_PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
+PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
 # Such a number apart from the words of a line, as in "Report   3" or "Page 3 of 9 | Report".
 _COUNTED = re.compile(
     r"(?:^|\s{3,}|\s*[|·•]\s*)(?:page\s+|seite\s+)?[-–]?\s?\0\s?[-–]?(?:\s*(?:of|von|/)\s*\d+)?"
@@ -39,7 +39,7 @@ def take_running_lines(pages: Sequence[Page]) -> list[list[str]]:
             if id(line) in running:
                 continue
             running.add(id(line))
-            if text not in known and not (_COUNT in text and _PAGE_NUMBER.fullmatch(text)):
+            if text not in known and not (_COUNT in text and PAGE_NUMBER.fullmatch(text)):
                 words = _COUNTED.sub("   ", text).strip()
                 kept[number].append(line.text if _COUNT in words else words)
             known.add(text)

@@ -20,7 +20,14 @@ _CELL_GAP = "   "
 _left, _right = attrgetter("left"), attrgetter("right")
 _LEADER = re.compile(r"(?:\s*[.·…]){5,}\s*")
 _DOTS = ".·…"
+_TOUCHING = 0.2  # most space between a word and a raised number after it, in line heights
+_SMALLER = 0.9  # most height of a raised number, in that of the word before it
+_RAISED = 0.2, 0.8  # how far it stands above the word's line, in line heights
+EXPONENT = re.compile(r"[+−-]?\d+(?:,\d+)*")
 _MARK = re.compile(r"[^\w\s]|\(?\w{1,4}[.)]|\d+(?:\.\d+)+")  # of an item of a list, or a section
+
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 class Word(NamedTuple):
@@ -85,12 +92,13 @@ def rows(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def pieces_of(words: Iterable[Word]) -> Iterator[Line]:
-    """Join words that follow each other in the file and on the page."""
+    """Join words that follow each other in the file and on the page; "^" before raised numbers."""
     piece: Line | None = None
+    last: Word | None = None
     longest = 0
     for word in words:
-        if piece and _follows(piece, word):
-            piece.text += " " + word.text
+        if piece and last and _follows(piece, word):
+            piece.text += ("^" if _is_exponent(last, word) else " ") + word.text
             piece.left, piece.right = min(piece.left, word.left), max(piece.right, word.right)
             piece.bold &= word.bold
             if len(word.text) > longest:
@@ -99,8 +107,25 @@ def pieces_of(words: Iterable[Word]) -> Iterator[Line]:
             if piece:
                 yield piece
             piece, longest = Line(*word, first=word.right - word.left), len(word.text)
+        last = word
     if piece:
         yield piece
+
+
+def _is_exponent(last: Word, word: Word) -> bool:
+    return bool(
+        EXPONENT.fullmatch(word.text)
+        and word.left - last.right < _TOUCHING * (last.bottom - last.top)
+        and is_raised(last[1:5], word[1:5])
+    )
+
+
+def is_raised(base: Box, mark: Box) -> bool:
+    """Whether a mark stands above the line of the text before it, in smaller letters."""
+    height = base[3] - base[1]
+    least, most = _RAISED
+    smaller = mark[3] - mark[1] < _SMALLER * height
+    return smaller and least * height < base[3] - mark[3] < most * height
 
 
 def _follows(piece: Line, word: Word) -> bool:
@@ -128,7 +153,7 @@ def join(row: Sequence[Line]) -> Line:
     """One line of the pieces of a row, without dots that lead from one to the next."""
     text, cells = row[0].text, 1
     for left, right in pairwise(row):
-        apart = _are_cells(left, right) and not (left is row[0] and _MARK.fullmatch(left.text))
+        apart = are_cells(left, right) and not (left is row[0] and _MARK.fullmatch(left.text))
         cells += apart
         text += (_CELL_GAP if apart else " ") + right.text
     text, leaders = _LEADER.subn(_CELL_GAP, text)
@@ -146,7 +171,8 @@ def join(row: Sequence[Line]) -> Line:
     )
 
 
-def _are_cells(left: Line, right: Line) -> bool:
+def are_cells(left: Line, right: Line) -> bool:
+    """Whether the space between two pieces of a row is wide."""
     small, large = sorted((left.size, right.size))
     sentence = left.text[-1] in ".!?" and large < SAME_SIZE * small
     return right.left - left.right > (_AFTER_SENTENCE if sentence else _CELL) * large

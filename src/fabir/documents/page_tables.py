@@ -185,7 +185,8 @@ class Table:
         heads = self._names.heads
         if all(map(_is_bold, heads)) and not all(_is_bold(row.values()) for row in rows):
             letters = len(names) == 2 and any(len(block.text) == 1 for block in names)
-            clear = _is_plain(named, rows) and not letters  # of two columns of an index
+            clear = _is_plain(named, rows) or self._has_values(named, rows)
+            clear = clear and not letters  # of two columns of an index
         else:
             clear = self._has_values(named, rows)
         return clear and not self._is_below(above) and self._names.give(self._columns)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, text_of
@@ -13,11 +14,41 @@ _SOFT_HYPHEN = "\u00ad"
 _LAYOUT = 1000  # a cell with more characters than that holds text that is only laid out as a table
 _NAME = 100  # the most characters of a column's name
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
+_MARKS = frozenset("☐☑☒✓✔✗✘•")  # they say nothing of what they stand before
+_EXPONENT = re.compile(r"[+−-]?\d+")
 
 
 class Paragraph(NamedTuple):
+    """
+    bold: whether all of its text is bold
+    row: whether it is a row of a table
+    """
+
     text: str
     heading: bool = False
+    bold: bool = False
+    row: bool = False
+
+
+class Run(NamedTuple):
+    """A piece of a paragraph; `raised` if it is a superscript."""
+
+    text: str
+    bold: bool = False
+    raised: bool = False
+
+
+def joined_runs(runs: Iterable[Run], heading: bool = False) -> Paragraph:
+    """A paragraph. A raised number has "^" before it: 10 with an exponent of 6 is not 106."""
+    filled = [run for run in runs if run.text]
+    texts: list[str] = []
+    for raised, group in groupby(filled, lambda run: run.raised):
+        text = "".join(run.text for run in group)
+        after_word = bool(texts) and not texts[-1][-1].isspace()
+        is_exponent = raised and after_word and _EXPONENT.fullmatch(text.strip())
+        texts.append(f"^{text}" if is_exponent else text)
+    looks = {run.bold for run in filled if not run.text.isspace()}
+    return Paragraph("".join(texts), heading, looks == {True})
 
 
 # A cell's paragraphs; None if the cell before it covers this column too.
@@ -78,56 +109,124 @@ def table_paragraphs(rows: Sequence[Sequence[Cell]], marked: int = 0) -> Iterato
     """A paragraph for each row: its cells, each with the name of its column.
 
     The names are in the first `marked` rows, or else in the first row with several cells if it
-    looks like names. A row with only one filled cell, or with a long text, is its paragraphs.
+    looks like names. A row with only one filled cell, with a long text, or without names and with
+    a table in a cell is its paragraphs.
     """
     names: list[str] = []
     named: set[int] = set()
     undecided = not marked
     for number, row in enumerate(rows):
-        cells = [_cell_text(cell) for cell in row]
+        cells = _texts(row)
         if number < marked:
             names = _joined(names, _spread(row, cells))
-        elif sum(map(bool, cells)) < 2 or max(map(len, cells)) > _LAYOUT:
-            yield from (paragraph for cell in row for paragraph in cell or ())
-        elif undecided and _heads(cells, rows[number + 1 :]):
+        elif _is_layout(cells) or (not names and _has_table(row)):
+            yield from _blocks(row)
+        elif undecided and _heads(row, rows[number + 1 :]):
             names, undecided = _spread(row, cells), False
-        elif not names and len(cells) == 2 and len(cells[0]) <= _NAME:
-            yield Paragraph(row_text([cells[0].rstrip(" :")], [cells[1]]))
+        elif not names and len(cells) == 2 and _is_label(cells[0]):
+            yield Paragraph(row_text([cells[0].rstrip(" :")], [cells[1]]), row=True)
             undecided = False
         else:
             named.update(column for column, cell in enumerate(cells) if cell)
-            yield Paragraph(row_text(names, cells))
+            yield Paragraph(row_text(names, cells), row=True)
             undecided = False
     # Names of columns without cells are text too.
     rest = [name for column, name in enumerate(names) if name and column not in named]
     yield Paragraph("\n".join(dict.fromkeys(rest)))
 
 
-def _are_names(cells: Sequence[str]) -> bool:
-    """Whether a row may name columns: two or more short, distinct texts, or years after a text."""
-    filled = [cell for cell in cells if cell]
-    rest = filled[1:] if cells and cells[0] else filled
-    if len(filled) < 2 or len(set(filled)) < len(filled) or len(filled) < len(cells) - 1:
-        return False
-    if len(rest) > 1 and all(_YEAR.fullmatch(cell) for cell in rest):
-        return True
-    return all(len(cell) <= _NAME and not _is_value(cell) for cell in filled)
+def _is_layout(cells: Sequence[str]) -> bool:
+    """Whether a row has only one filled cell, or a long text."""
+    return sum(map(bool, cells)) < 2 or max(map(len, cells)) > _LAYOUT
 
 
-def _heads(cells: Sequence[str], below: Sequence[Sequence[Cell]]) -> bool:
-    """Whether a row that may name columns does. Two columns may also be a form's."""
-    if not below or not _are_names(cells):
+def _blocks(row: Sequence[Cell]) -> Iterator[Paragraph]:
+    return (paragraph for cell in row for paragraph in cell or ())
+
+
+def _is_label(cell: str) -> bool:
+    """Whether a text may name the one beside it."""
+    return len(cell) <= _NAME and cell not in _MARKS
+
+
+def _has_table(row: Sequence[Cell]) -> bool:
+    return any(paragraph.row for paragraph in _blocks(row))
+
+
+def _heads(row: Sequence[Cell], below: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a row names columns: it alone is bold, or it looks like names of what is below."""
+    cells, lines = _texts(row), [texts for texts in map(_texts, below) if any(texts)]
+    labels = [cell.endswith(":") for cell in _filled(cells)]
+    if any(labels) != all(labels) or max(map(len, cells)) > _NAME:
         return False
-    if len(cells) > 2:
+    following = next((each for each in below if len(_filled(_texts(each))) > 1), None)
+    if following is None:
+        return False
+    if _is_bold(row) and not _is_bold(following) and not any(map(_is_value, cells)):
         return True
-    columns = list(zip(*([_cell_text(cell) for cell in row] for row in below), strict=False))
-    form = any(cell.endswith(":") for cell in (cells[0], *columns[0]))
-    return len(below) > 1 and not form and any(all(map(_is_value, each)) for each in columns)
+    columns = list(zip_longest(*lines, fillvalue=""))[: len(cells)]
+    if len(cells) == 2 and not _has_values(cells, columns):
+        return False
+    return _are_names(cells, columns, len(_filled(_spread(row, cells))))
+
+
+def _has_values(cells: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns have values, and no labels: they may also be a form's."""
+    values = [all(map(_is_value, column)) for column in columns]
+    is_form = any(label.endswith(":") for label in (cells[0], *columns[0]))
+    return not is_form and (any(values) if len(columns[0]) > 1 else all(values))
+
+
+def _is_bold(row: Sequence[Cell]) -> bool:
+    """Whether all that a row has is bold. Its cells cover one column each, unlike a form's."""
+    filled = (each for each in _blocks(row) if each.text.strip())
+    return None not in row and all(each.bold for each in filled)
+
+
+def _are_names(cells: Sequence[str], columns: Sequence[Sequence[str]], covered: int) -> bool:
+    """Whether texts look like names of columns, with what is below them.
+
+    They are distinct, and one is blank at most. Or a text is above nothing but values, and half
+    are blank at most. Years after a text may be names too.
+
+    Args:
+        columns: the texts below each cell
+        covered: the number of columns that the texts cover
+    """
+    filled = _filled(cells)
+    rest = filled[1:] if cells[0] else filled
+    good = len(set(filled)) == len(filled) >= len(cells) - 1
+    if good and len(rest) > 1 and all(map(_YEAR.fullmatch, rest)):
+        return True
+    above = [_is_above_values(*each) for each in zip_longest(cells, columns, fillvalue="")]
+    if any(_is_value(cell) and not known for cell, known in zip(cells, above, strict=True)):
+        return False
+    return good or (any(above) and covered >= len(cells) / 2)
+
+
+def _is_above_values(name: str, column: Sequence[str]) -> bool:
+    """Whether nothing but values is below a text; "2 beds" may be above numbers without words."""
+    values = _filled(column)
+    if not name or not values or not all(map(_is_value, values)):
+        return False
+    return not _is_value(name) or (_has_letter(name) and not any(map(_has_letter, values)))
 
 
 def _is_value(cell: str) -> bool:
     """Whether a text begins with a digit, after a currency or the like."""
     return bool(re.match(r"\W?\d|\W\W?\d", cell))
+
+
+def _has_letter(cell: str) -> bool:
+    return any(map(str.isalpha, cell))
+
+
+def _filled(cells: Iterable[str]) -> list[str]:
+    return [cell for cell in cells if cell]
+
+
+def _texts(row: Sequence[Cell]) -> list[str]:
+    return [_cell_text(cell) for cell in row]
 
 
 def _cell_text(cell: Cell) -> str:

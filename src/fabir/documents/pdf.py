@@ -5,14 +5,15 @@ import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
 from fabir.documents.page_columns import columns
-from fabir.documents.page_layout import Line, Page, Word
+from fabir.documents.page_edges import PAGE_NUMBER
+from fabir.documents.page_layout import EXPONENT, Box, Line, Page, Word, is_raised
 from fabir.documents.page_parts import parts
 from fabir.documents.running_text import run_on
 from fabir.documents.tables import row_text
@@ -20,7 +21,10 @@ from fabir.errors import InputError
 
 MAX_PAGES = 100_000
 _BOLD = re.compile(b"bold|black|heavy|^(?:[A-Z]+[+])?CM[A-Z]*BX", re.IGNORECASE)
-_SCANNED = "has no text: scanned?"
+_SCANNED, _STAMPED = "has no text: scanned?", "has hardly any text: scanned?"
+_FEW = 20  # letters of a stamp on a scanned page
+# Least share of a page that the image of a scan covers: below a stamp, with a page number only.
+_MOST, _PART = 0.8, 0.2
 _HYPHEN = "\x02"  # PDFium's sign for a hyphen at a line end
 _VOWEL = re.compile("[aeiou]", re.IGNORECASE)
 _LIGATURES = str.maketrans(
@@ -91,9 +95,12 @@ def _read_page(pdf: Any, number: int) -> tuple[Page, str]:
         glyphs = list(_glyphs(text.raw))
         if glyphs and _is_unreadable(glyphs):
             return Page([], notes), "has glyph numbers in place of letters"
-        if not glyphs and not notes and _has_image(page):
+        said = " ".join(each.word.text for each in glyphs)
+        share = 0.0 if notes or sum(map(str.isalpha, said)) >= _FEW else _image_share(page)
+        if share and not glyphs:
             return Page([]), _SCANNED
-        return Page(_columns(glyphs), notes), ""
+        hardly_any = share > (_PART if PAGE_NUMBER.fullmatch(said) else _MOST)
+        return Page(_columns(glyphs), notes), _STAMPED if hardly_any else ""
 
 
 def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
@@ -119,7 +126,7 @@ def _is_unreadable(glyphs: list[_Glyphs]) -> bool:
 
 
 def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
-    """The words of a page, in the order of the file."""
+    """The words of a page, in the order of the file. A raised number is a word of its own."""
     import pypdfium2.raw as raw
 
     begin = end = 0
@@ -133,29 +140,50 @@ def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
             text = ""
         elif not letter.isspace():
             text += letter
-        elif text:
+        elif text and not text[-1].isdigit():
             yield _word(raw, text_page, text, begin, end - 1)
             text = ""
+        elif text:
+            yield from _words(raw, text_page, text, begin)
+            text = ""
     if text:
-        yield _word(raw, text_page, text, begin, end)
+        yield from _words(raw, text_page, text, begin)
+
+
+def _words(raw: Any, text_page: Any, text: str, begin: int) -> Iterator[_Glyphs]:
+    last = begin + len(text) - 1
+    found = _word(raw, text_page, text, begin, last)
+    end = len(text)
+    if end > 1:
+        box, place, quarter = raw.FS_RECTF(), found.word[1:5], found.word.quarter
+        while end > 1 and is_raised(place, _sides(raw, text_page, box, begin + end - 1, quarter)):
+            end -= 1
+    if EXPONENT.fullmatch(text, end):
+        yield _word(raw, text_page, text[:end], begin, begin + end - 1)
+        yield _word(raw, text_page, text[end:], begin + end, last)
+    else:
+        yield found
 
 
 def _word(raw: Any, text_page: Any, text: str, first: int, last: int) -> _Glyphs:
     quarter = round(raw.FPDFText_GetCharAngle(text_page, first) * 2 / pi) % 4
     box, font, flags = raw.FS_RECTF(), ctypes.create_string_buffer(100), ctypes.c_int()
-    sides = []
-    for number in (first, last):
-        raw.FPDFText_GetLooseCharBox(text_page, number, box)
-        left, top, right, bottom = box.left, -box.top, box.right, -box.bottom
-        for _ in range(quarter):
-            left, top, right, bottom = top, -right, bottom, -left
-        sides.append((left, top, right, bottom))
+    sides = [_sides(raw, text_page, box, number, quarter) for number in (first, last)]
     lefts, tops, rights, bottoms = zip(*sides, strict=True)
     raw.FPDFText_GetFontInfo(text_page, first, font, len(font), flags)
     bold = bool(_BOLD.search(font.value))
     place = min(lefts), min(tops), max(rights), max(bottoms)
     unknown = raw.FPDFText_HasUnicodeMapError(text_page, first) == 1
     return _Glyphs(Word(_clean(text), *place, bold, quarter), unknown)
+
+
+def _sides(raw: Any, text_page: Any, box: Any, number: int, quarter: int) -> Box:
+    """Left, top, right and bottom of a character, after turning it upright."""
+    raw.FPDFText_GetLooseCharBox(text_page, number, box)
+    left, top, right, bottom = box.left, -box.top, box.right, -box.bottom
+    for _ in range(quarter):
+        left, top, right, bottom = top, -right, bottom, -left
+    return left, top, right, bottom
 
 
 def _clean(text: str) -> str:
@@ -166,10 +194,21 @@ def _clean(text: str) -> str:
     return _UNSEEN.sub("", whole.translate(_LIGATURES))
 
 
-def _has_image(page: Any) -> bool:
+def _image_share(page: Any) -> float:
+    """The share of the page that its largest image covers; 0 only if it has none."""
+    import pypdfium2
     import pypdfium2.raw as raw
 
-    return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4))
+    width, height = page.get_size()
+    share = 0.0
+    for image in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=4):
+        share = max(share, 1e-9)
+        with suppress(pypdfium2.PdfiumError):
+            left, bottom, right, top = image.get_bounds()
+            across, down = min(right, width) - max(left, 0), min(top, height) - max(bottom, 0)
+            if across > 0 and down > 0:
+                share = max(share, across * down / (width * height))
+    return share
 
 
 def _notes(pdf: Any, page: Any) -> Iterator[str]:

@@ -8,16 +8,19 @@ the document's part and title.
 import codecs
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from io import StringIO, TextIOBase
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from fabir.documents.base import MAX_BYTES, Document, Report, text_of, title_of
+from fabir.documents.csv_quotes import count_errors, csv_reader, doubled, has_backslashes, lone_row
 from fabir.documents.encodings import marked
 from fabir.documents.fields import Field, Number, fields_text
-from fabir.documents.tables import delimiter_of, find_names
+from fabir.documents.sheet_headers import Cell, are_labelled, label_of
+from fabir.documents.tables import delimiter_of, find_names, is_number
 from fabir.documents.text import decoded
 from fabir.errors import InputError
 
@@ -25,48 +28,97 @@ MAX_LINE = 16 << 20  # characters of a line, of a record of .csv, and of a value
 _TEXT = "text", "content", "contents", "body"
 _OWN = "id", "title"
 _SPECIAL = {*_TEXT, *_OWN}
+_COLUMNS = "columns", "fields", "header", "headers"  # of rows that are lists
 _PART = 1 << 20  # bytes to decode at a time
 _SAMPLE = 1 << 16  # characters of a table from which its form is found
+_FORM = 40  # the most rows of labels and values
 
 
 def read_csv(path: Path, report: Report) -> Iterator[Document]:
     """A document for each row; commas, semicolons, tabs or vertical bars separate the cells.
 
     Lines above the names of the columns are one document. A cell without a name stands alone, so
-    rows may be shorter or longer than the names. In a `.tsv` file tabs separate the cells.
+    rows may be shorter or longer than the names. In a `.tsv` file tabs separate the cells. Two
+    columns of labels and values of several kinds have no names: each row is "label: value".
     """
     csv.field_size_limit(MAX_LINE + 2 * _SAMPLE)  # `_Lines` refuses longer records before
     with _open(path, report, newline="") as file:
         lines = _Lines(file)
         sample = list(lines.sample())
         delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(sample)
-        above, names = find_names(list(filter(_filled, _reader(sample, delimiter))))
-        rows = _rows(_reader(chain(sample, lines), delimiter), lines)
+        if has_backslashes(sample, delimiter):
+            lines.change, sample = doubled, list(map(doubled, sample))
+        head = list(filter(_filled, csv_reader(sample, delimiter)))
+        above, names = find_names(head)
+        lines.again(sample)
+        rows = _Table(lines, delimiter, head, report).rows()
         remarks = list(islice(rows, above))
         yield from _above(path, remarks)
         if names and remarks and all(row[0].startswith("#") for _, row in remarks):
             names[0] = names[0].lstrip("# ") or names[0]  # a remark too, as in a VCF file
-        for number, (line, row) in enumerate(islice(rows, bool(names), None), 1):
-            fields = (field for field in zip_longest(names, row, fillvalue="") if field[1])
-            yield record_document(path, fields, str(number), report, line=line)
-
-
-def _reader(lines: Iterable[str], delimiter: str) -> Any:
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        is_form = not above and _is_form(head)
+        for number, (line, row) in enumerate(islice(rows, bool(names and not is_form), None), 1):
+            if is_form:
+                names, row = [row[0].rstrip(" :")], [", ".join(row[1:])]
+            fields = zip_longest(names, row, fillvalue="")
+            filled = (field for field in fields if field[1])
+            yield record_document(path, filled, str(number), report, line=line)
 
 
 def _filled(row: list[str]) -> bool:
     return any(map(str.strip, row))
 
 
-def _rows(reader: Any, lines: "_Lines") -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line on which it begins."""
-    line = 1
-    for row in reader:
-        if _filled(row):
-            yield line, row
-        line = reader.line_num + 1
-        lines.end_record()
+def _is_form(rows: list[list[str]]) -> bool:
+    """Whether a short table is labels with their values."""
+    if len(rows) > _FORM or any(len(row) != 2 for row in rows):
+        return False
+    cells = [{n: Cell(text, not is_number(text)) for n, text in enumerate(row)} for row in rows]
+    labels = [row[0] for row in cells]
+    is_distinct = len(set(labels)) == len(labels)
+    return is_distinct and all(map(label_of, labels)) and are_labelled(cells)
+
+
+class _Table:
+    """The rows of a table whose quotes may be wrong.
+
+    Args:
+        head: the first rows
+    """
+
+    def __init__(
+        self, lines: "_Lines", delimiter: str, head: list[list[str]], report: Report
+    ) -> None:
+        self._lines, self._delimiter, self._report = lines, delimiter, report
+        self._width = max(Counter(map(len, head)).most_common(1), default=(0, 0))[0]
+        self._room = 4 * MAX_LINE  # characters to be read again
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows that are not blank, each with the line on which it begins."""
+        reader = csv_reader(self._lines, self._delimiter)
+        while True:
+            self._lines.end_record()
+            row = next(reader, None)
+            if row is None:
+                return
+            record, line = self._lines.record, self._lines.first
+            if len(record) > 1 or self._lines.at_end:
+                row = self._mended(row, record, line)
+            if _filled(row):
+                yield line, row
+
+    def _mended(self, row: list[str], record: list[str], line: int) -> list[str]:
+        """The row on the first line alone if a quote there is open and the next line is a row."""
+        if not count_errors(record, self._delimiter):
+            return row
+        alone = [lone_row(each, self._delimiter, self._width) for each in record[:2]]
+        self._room -= sum(map(len, record))
+        if all(len(each) == self._width > 1 for each in alone) and self._room > 0:
+            self._lines.again(record[1:])
+            return alone[0]
+        if self._lines.at_end and len(record) > 1:
+            self._report.lost(f"line {line}: a quote is not closed, so the rest is one cell")
+        return row
 
 
 def _above(path: Path, rows: list[tuple[int, list[str]]]) -> Iterator[Document]:
@@ -104,7 +156,8 @@ def read_json(path: Path, report: Report) -> Iterator[Document]:
     """A document for each item of a list of objects, or else one for the file.
 
     The list is the file, or the only list of objects among an object's fields. Then the other
-    fields are a document too, and the list's name is in the titles.
+    fields are a document too, and the list's name is in the titles. Lists as long as a field
+    `columns` or `fields`, which names their items, are such objects, too.
     """
     try:
         content = _parse(decoded(path, report))
@@ -115,7 +168,7 @@ def read_json(path: Path, report: Report) -> Iterator[Document]:
         return
     except RecursionError as error:
         raise InputError("nested too deeply") from error
-    fields = content if isinstance(content, dict) else {"": content}
+    fields = _with_names(content) if isinstance(content, dict) else {"": content}
     lists = [name for name, value in fields.items() if _has_objects(value)]
     if len(lists) != 1:
         yield record_document(path, fields.items(), "", report)
@@ -126,6 +179,25 @@ def read_json(path: Path, report: Report) -> Iterator[Document]:
     for number, item in enumerate(items, 1):
         record = item.items() if isinstance(item, dict) else [("", item)]
         yield record_document(path, record, str(number), report, title=f"{path.stem} {lists[0]}")
+
+
+def _with_names(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields; rows of cells are objects if a field such as `columns` has their names."""
+    key = next((key for key in _COLUMNS if key in fields), "")
+    names = fields.get(key)
+    if not isinstance(names, list) or len(set(map(str, names))) < max(2, len(names)):
+        return fields
+    objects = {
+        name: [dict(zip(map(str, names), row, strict=True)) for row in rows]
+        for name, rows in fields.items()
+        if isinstance(rows, list) and rows and all(_is_row(row, len(names)) for row in rows)
+    }
+    others = {name: value for name, value in fields.items() if name != key or not objects}
+    return others | objects
+
+
+def _is_row(row: Any, length: int) -> bool:
+    return isinstance(row, list) and len(row) == length
 
 
 def _has_objects(value: object) -> bool:
@@ -154,32 +226,51 @@ def _merged(pairs: list[Field]) -> dict[str, Any]:
 
 
 class _Lines:
-    """The lines of a file. A line, and a record of several lines, are no longer than `MAX_LINE`."""
+    """The lines of a file. A line, and a record of several lines, are no longer than `MAX_LINE`.
+
+    change: what is done to each line
+    record: the lines of the present record, and the number of the `first`
+    at_end: whether a line was wanted after the last one
+    """
 
     def __init__(self, file: TextIOBase) -> None:
         self._file, self._room = file, MAX_LINE
+        self._again: list[str] = []  # the next ones last
+        self.change: Callable[[str], str] = str
+        self.record: list[str] = []
+        self.first, self.at_end = 1, False
 
     def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:
-        line = self._file.readline(self._room)
+        line = self._again.pop() if self._again else self.change(self._file.readline(self._room))
         if not line:
+            self.at_end = True
             raise StopIteration
         self._room -= len(line)
-        if not self._room:
+        if self._room <= 0:
             raise InputError(f"a record has more than {MAX_LINE >> 20} million characters")
+        self.record.append(line)
         return line
 
     def end_record(self) -> None:
         self._room = MAX_LINE
+        self.first += len(self.record)
+        self.record = []
+
+    def again(self, lines: list[str]) -> None:
+        """Give these lines again, the last ones that were read."""
+        self._again += reversed(lines)
+        del self.record[len(self.record) - len(lines) :]
+        self.at_end = False
 
     def sample(self) -> Iterator[str]:
         """The first lines of the file, three at least if it has them."""
         length = number = 0
         while (length < _SAMPLE or number < 3) and (line := next(self, "")):
             length, number = length + len(line), number + 1
-            self.end_record()
+            self._room = MAX_LINE
             yield line
 
 

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from math import inf
+from operator import attrgetter
 from statistics import median
 
 from fabir.documents.page_edges import take_footnotes, take_running_lines
@@ -14,6 +16,8 @@ _APART = 1.35  # a larger distance of lines, in usual distances, is between para
 _INDENT = 0.8, 5.0  # of the first line of a paragraph, in line heights
 _HEADING = 1.15  # least size of a heading's letters, in those of most text
 _LONG = 0.66  # least share of its column that a wrapped line fills
+_LINES = 3  # least number of lines in a column of text
+_WORDS = 5  # most words of a line that does not end within a name
 _FEW = 10  # most lines of an address
 _NARROW = 20.0  # greatest width of an address, in line heights
 _END = re.compile(r"[.!?:;][\"'’”»)\]]*$")
@@ -24,17 +28,22 @@ _LAST = re.compile(r"([^\W\d_]+(?:[-‐][^\W\d_]+)*)[-‐\u00ad]$")
 _WORD = re.compile(r"[^\W\d_]+(?:[-‐][^\W\d_]+)*")
 _SUSPENDED = frozenset(["and", "or", "to", "nor", "und", "oder", "bis", "sowie", "et", "ou"])
 _NUMBERED = re.compile(r"[\dA-Z]{1,3}   \D+$")  # such as "1   Background"
+_right = attrgetter("right")
 _CAPTION = re.compile(r"(?:Fig|Tab|Abb|Box|Listing)[a-z]*\.? \d")
 
 
 @dataclass(slots=True)
 class _Piece:
-    """A line or a note, and what stands before it: "\n\n", "\n", " " or nothing."""
+    """A line or a note, and what stands before it: "\n\n", "\n", " " or nothing.
+
+    right: that of its column if it is a column of text, else infinite
+    """
 
     text: str
     page: int
     line: Line | None = None
     joint: str = "\n\n"
+    right: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +105,9 @@ class _Joiner:
         for column in columns:
             pitch = _pitch(column)
             ragged = _is_ragged(column)
+            right = max(map(_right, column), default=inf) if len(column) >= _LINES else inf
             for number, (line, sides) in enumerate(zip(column, _sides(column, pitch), strict=True)):
-                piece = _Piece(line.text, page, line)
+                piece = _Piece(line.text, page, line, right=right)
                 if line.joint:
                     piece.joint = line.joint
                 elif last and last.line:
@@ -105,7 +115,7 @@ class _Joiner:
                         piece.joint = self._join_word(last, line.text)
                     elif number:
                         piece.joint = _joint(last.line, line, sides, pitch, ragged)
-                    elif _goes_on(last.line, line):
+                    elif _goes_on(last.line, line, _is_full(last.line, line, last.right)):
                         piece.joint = " "
                     if piece.joint == " " and _is_compound(last.text, line.text):
                         piece.joint = ""
@@ -187,18 +197,21 @@ def _is_apart(last: Line, line: Line, goes_on: bool, pitch: float) -> bool:
     return not goes_on and (last.bold != line.bold or (indented and not _ITEM.match(last.text)))
 
 
-def _goes_on(last: Line, line: Line) -> bool:
-    """Whether a sentence goes on from the end of a page or column to the next one."""
+def _goes_on(last: Line, line: Line, full: bool) -> bool:
+    """Whether a sentence goes on from the end of a page or column to the next one.
+
+    A name may be parted if its line is full.
+    """
     if last.cells > 1 or line.cells > 1 or last.joint is not None or _END.search(last.text):
         return False
     if last.bold != line.bold or not _same_size(last, line):
         return False
     words = last.text.split()
     small_letters = words[-1].rstrip(",").isalpha() and words[-1].islower()
+    name = full and words[-1].isalpha() and words[-1][0].isupper() and len(words) > _WORDS
     return line.text[0].islower() or (
         line.text[0].isalpha()
-        and small_letters
-        and len(words) > 3
+        and ((small_letters and len(words) > 3) or name)
         and not _ITEM.match(line.text)
         and not _CAPTION.match(line.text)
     )

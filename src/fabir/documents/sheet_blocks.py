@@ -9,6 +9,7 @@ from itertools import chain, groupby, islice, takewhile
 from typing import NamedTuple
 
 from fabir.documents.sheet_headers import (
+    TEXT,
     VALUE,
     Cell,
     Cells,
@@ -16,6 +17,7 @@ from fabir.documents.sheet_headers import (
     are_names,
     find_header,
     kinds_of,
+    label_of,
 )
 from fabir.documents.tables import MAX_NAME, row_text
 
@@ -150,6 +152,7 @@ class _Block:
         self._names: dict[int, str] | None = None  # not looked for yet
         self._unused: dict[str, None] = {}
         self._heading, self._number = "", 0
+        self._is_form = False
 
     def add(self, row: Row) -> Iterator[Text]:
         """The texts that the next row makes known. If it follows a blank row, a block begins."""
@@ -196,6 +199,7 @@ class _Block:
             self._known.append(_Known(self._names, kinds, place))
         elif not self._heading:
             self._names = self._earlier_names(kinds, place)
+        self._is_form = _is_form(cells[end:])
         if len(rows) == end + 1 and are_names(cells[end]):
             alone = {column: cell.text for column, cell in cells[end].items()}
             self._known.append(_Known(alone, {}, place))
@@ -226,8 +230,11 @@ class _Block:
             for name in (names[column] for column in own.keys() & names.keys()):
                 if len(name) <= MAX_NAME:  # of a longer name only a part is beside the cell
                     self._unused.pop(name, None)
-        columns = [names.get(column, "") for column in own]
-        text = row_text(columns, [cell.text for cell in own.values()])
+        if names:
+            columns = [names.get(column, "") for column in own]
+            text = row_text(columns, [cell.text for cell in own.values()])
+        else:
+            text = _labelled([*own.values()], self._is_form)
         return Text(row.number, self._heading, text)
 
 
@@ -242,6 +249,33 @@ def _without_repeated_values(cells: Cells) -> Cells:
     if first is None:
         return {}
     return {n: cell for n, cell in cells.items() if n <= first or cell.is_text or not cell.repeats}
+
+
+def _is_form(rows: Sequence[Cells]) -> bool:
+    """Whether rows have two columns, of which the first has different texts."""
+    kinds = kinds_of(rows)
+    labels = [cells[min(kinds)].text for cells in rows if min(kinds) in cells]
+    is_distinct = len(set(labels)) == len(labels) > 1
+    return len(kinds) == 2 and kinds[min(kinds)] == TEXT and is_distinct
+
+
+def _labelled(cells: Sequence[Cell], is_form: bool) -> str:
+    """Cells without names of columns; a label stands before its value.
+
+    A label ends with a colon. In a form the first cell is one, too.
+    """
+    names, texts = [], []
+    label = ""
+    for number, cell in enumerate(cells):
+        if label and not cell.text.endswith(":"):
+            names[-1], texts[-1] = label, cell.text
+            label = ""
+            continue
+        names.append("")
+        texts.append(cell.text)
+        may_be = cell.text.endswith(":") or (is_form and number == 0 and len(cells) == 2)
+        label = label_of(cell) if may_be else ""
+    return row_text(names, texts)
 
 
 def _line(cells: Cells) -> str:

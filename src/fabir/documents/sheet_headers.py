@@ -13,6 +13,17 @@ _RARE = 0.25  # the most cells of a column that may look as its header does
 _PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d-\d\d)?")
 _NUMBER = re.compile(r"\W{0,3}\d")
 _UNIT = 3  # the most letters of a number with its unit
+_NO_VALUE = re.compile(r"\W+|n\W?a\W?|none|tbd|unknown", re.IGNORECASE)
+_LABEL = re.compile(r"(?!.*: )[^\n]{0,99}[^\s.!?:;,]")
+_ALIKE = 0.8  # the least part of a column of values that is of one kind
+# Kinds of texts that cells of a column have and its name lacks, and how many such cells tell it.
+_QUESTION, _NAME = re.compile(r".*\w\?"), re.compile(r"[^\W\d_a-z]\S*(?: [^\W\d_a-z]\S*)+")
+_TELLING = (
+    (_QUESTION, 2),
+    (re.compile(r"\S+ .*\w[.!]"), 3),
+    (re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.\S+"), 3),
+    (_NAME, 3),
+)
 # Kinds of cells: a text, a year or a date, another value. One may name those of a greater kind.
 TEXT, COUNT, VALUE = range(3)
 
@@ -48,7 +59,8 @@ def find_header(rows: Sequence[Cells], needs_evidence: bool) -> Header | None:
     """The header of a block; None if it has none.
 
     A header has texts, or years, above cells of another kind. Or it looks unlike the cells below.
-    The first full row of a block with three columns may be one without such evidence.
+    The first full row of a block with three columns may be one without such evidence. Two columns
+    may also be a form: labels with their values.
 
     Args:
         rows: the first rows of the block
@@ -63,8 +75,8 @@ def find_header(rows: Sequence[Cells], needs_evidence: bool) -> Header | None:
     usual = Counter(several[len(several) // 2 :]).most_common(1)[0][0]
     full = [n for n, count in enumerate(filled) if count >= max(min(2, usual), usual / 2)]
     first = next((n for n in full[:_AMONG] if are_names(rows[n])), len(rows))
-    below = [rows[n] for n in full if n > first]
-    below = below[len(below) // 2 :]
+    whole = [rows[n] for n in full if n > first]
+    below = whole[len(whole) // 2 :]
     if not below:
         return None
     kinds, looks = kinds_of(below), _Looks(below)
@@ -72,14 +84,47 @@ def find_header(rows: Sequence[Cells], needs_evidence: bool) -> Header | None:
     best = max(range(first, body), key=named, default=first)
     least = 2 if usual == 1 else 1  # a date below a title is no column
     above = [kind for n, kind in _kinds(rows[best]).items() if kinds.get(n, 0) >= kind + least]
-    if body and (TEXT in above or len(above) > 1):  # one year may be an amount
+    form = are_labelled([rows[first], *whole])
+    if body and not form and (TEXT in above or len(above) > 1):  # one year may be an amount
         return _header(rows, best, body, looks)
     body = first + sum(1 for _ in takewhile(looks.differ, rows[first:]))
     if first < body < len(rows) - 2 * (usual == 1):
         return _header(rows, max(range(first, body), key=named), body, looks)
-    if usual < 3 or needs_evidence or not _may_name(rows[first], kinds):
+    if usual == 2:
+        is_header = _reads_differently(rows[first], whole)
+    else:
+        is_header = usual > 2 and not needs_evidence and _may_name(rows[first], kinds)
+    if form or not is_header:
         return None
     return Header(first, first + 1, _names(rows[first : first + 1]))
+
+
+def are_labelled(rows: Sequence[Cells]) -> bool:
+    """Whether rows are no table below its header but labels, each with its value.
+
+    A colon ends most labels, also the first. Or there are two columns, and the values below the
+    first are not of one kind.
+    """
+    pairs = [list(row.values()) for row in rows if len(row) > 1]
+    colons = [pair[0].text.endswith(":") for pair in pairs]
+    if colons and colons[0] and sum(colons) > len(colons) / 2:
+        return True
+    if any(len(pair) > 2 or _kind(pair[0]) != TEXT for pair in pairs):
+        return False
+    values = [pair[1] for pair in pairs[1:] if not _NO_VALUE.fullmatch(pair[1].text)]
+    kinds = [(_kind(value) != TEXT, value.is_text) for value in values]
+    return bool(kinds) and max(Counter(kinds).values()) < _ALIKE * len(kinds)
+
+
+def _reads_differently(names: Cells, below: Sequence[Cells]) -> bool:
+    """Whether the cells of a column are all questions, links or the like, and its name is not."""
+    for column, name in names.items():
+        texts = [row[column].text for row in below if column in row]
+        for pattern, least in _TELLING:
+            is_like = pattern.fullmatch(name.text) or (pattern == _NAME and not name.text.isalpha())
+            if not is_like and len(texts) >= least and all(map(pattern.fullmatch, texts)):
+                return True
+    return False
 
 
 def kinds_of(rows: Sequence[Cells]) -> dict[int, int]:
@@ -95,6 +140,12 @@ def are_names(cells: Cells) -> bool:
     """Whether a row has only short texts, years, and three or more numbers from 0 or 1 on."""
     short = all(len(each.text) <= MAX_NAME and "://" not in each.text for each in cells.values())
     return short and max(_kinds(cells).values(), default=VALUE) < VALUE
+
+
+def label_of(cell: Cell) -> str:
+    """What a cell says of the value after it, without a colon; empty if it is no label."""
+    text = cell.text.rstrip(" :")
+    return text if _kind(cell) == TEXT and _LABEL.fullmatch(text) else ""
 
 
 def _kind(cell: Cell) -> int:

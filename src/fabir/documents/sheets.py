@@ -12,15 +12,22 @@ from fabir.documents.base import MAX_BYTES, MAX_UNPACKED, Document, Report, text
 from fabir.documents.number_formats import BUILT_IN, EPOCH, EPOCH_1904, shown
 from fabir.documents.office import main_part, parts_of_kind, relations, stated_title
 from fabir.documents.paragraphs import small_number
-from fabir.documents.sheet_blocks import Row, sheet_texts
+from fabir.documents.sheet_blocks import Row, Text, sheet_texts
 from fabir.documents.sheet_headers import Cell
+from fabir.documents.sheet_notes import (
+    Comments,
+    margin_texts,
+    rich_text,
+    sheet_comments,
+    sheet_drawings,
+    unescaped,
+)
 from fabir.errors import InputError
 
 MAX_ROW = 16 << 20  # characters: a cell names a shared text, however long, with a few bytes
 _ROWS, _COLUMNS = 1 << 20, 1 << 14  # Excel's own limits
 _MERGED = 100_000  # rows of merged cells
 _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
-_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Blank, or an error.
 _NO_TEXT = re.compile(r"\s*(#(REF!|NAME\?|DIV/0!|N/A|VALUE!|NUM!|NULL!|SPILL!|CALC!|FIELD!)\s*)?")
 _DEFAULT_NAME = re.compile(r"(sheet|tabelle|feuil|hoja|foglio|blad|ark)\s?\d*", re.IGNORECASE)
@@ -30,16 +37,17 @@ def read_xlsx(path: Path, report: Report) -> Iterator[Document]:
     """A document for each row of the sheets that are shown.
 
     The rows that name the columns are in no document of their own; rows above them are in one.
+    Comments follow their rows; boxes, titles of charts and margins of pages follow the sheet.
     """
     with Archive(path, MAX_UNPACKED) as archive:
         outer = relations(archive)
         book = _Workbook(archive, main_part(archive, outer), report)
         title = title_of(path, stated_title(archive, outer))
-        for name, part in book.sheets:
+        for name, part in book.sheets + book.charts:
             full = title if _DEFAULT_NAME.fullmatch(name) else f"{title}: {name}"
-            for number, heading, text in sheet_texts(book.rows(name, part)):
-                line = number if len(book.sheets) == 1 else None
-                place = text_of(f"{name}!{number}")
+            for number, heading, text in book.texts(name, part):
+                line = number if number and len(book.sheets) == 1 else None
+                place = text_of(f"{name}!{number}" if number else name)
                 under = title_of(path, f"{full}: {heading}" if heading else full)
                 yield Document(text_of(text), under, place, line=line)
         if book.hidden:
@@ -67,19 +75,22 @@ class _Workbook:
     """The sheets of a workbook, and what their cells refer to.
 
     sheets: name and part of each that is shown
+    charts: the same of sheets that have only a chart
     """
 
     def __init__(self, archive: Archive, main: str, report: Report) -> None:
         self._archive, self._report = archive, report
         related = relations(archive, main)
-        known = set(parts_of_kind(related, archive, "worksheet"))
         self._hidden: Counter[str] = Counter()
         self.sheets: list[tuple[str, str]] = []
+        self.charts: list[tuple[str, str]] = []
+        lists = dict.fromkeys(parts_of_kind(related, archive, "chartsheet"), self.charts)
+        lists |= dict.fromkeys(parts_of_kind(related, archive, "worksheet"), self.sheets)
         for sheet in archive.elements(main, {"s:sheet"}):
             part = related[sheet.get("r:id", "")].part if sheet.get("r:id") in related else ""
-            if part in known and sheet.get("state", "visible") == "visible":
-                self.sheets.append((sheet.get("name", "")[:200], part))
-            elif part in known:
+            if part in lists and sheet.get("state", "visible") == "visible":
+                lists[part].append((sheet.get("name", "")[:200], part))
+            elif part in lists:
                 self._hidden["sheet"] += 1
         self._shared = list(
             _shared_texts(archive, parts_of_kind(related, archive, "sharedStrings"))
@@ -95,22 +106,44 @@ class _Workbook:
 
     @property
     def hidden(self) -> str:
-        """How many sheets, rows and columns with text were not read, such as "2 hidden rows"."""
-        counts = ((kind, self._hidden[kind]) for kind in ("sheet", "row", "column"))
+        """How many sheets, rows, columns and cells were not read, such as "2 hidden rows"."""
+        counts = ((kind, self._hidden[kind]) for kind in ("sheet", "row", "column", "cell"))
         return ", ".join(f"{n:,} hidden {kind}{'s' * (n > 1)}" for kind, n in counts if n)
 
-    def rows(self, sheet: str, part: str) -> Iterator[Row]:
-        """The rows of a sheet that are shown and not empty.
+    def texts(self, sheet: str, part: str) -> Iterator[Text]:
+        """The texts of a sheet. Row 0 is none: the margins of printed pages.
 
         Raises:
             InputError: a cell is outside of Excel's limits, or the texts are too long.
+        """
+        comments = sheet_comments(self._archive, part)
+        margins: dict[str, None] = {}
+        for number, heading, text in sheet_texts(self._rows(sheet, part, comments, margins)):
+            yield Text(number, heading, "\n\n".join([text, *comments.pop(number, {}).values()]))
+        others = [(row, text) for row, each in comments.items() for text in each.values()]
+        drawn = {text: row for row, text in sheet_drawings(self._archive, part) if text}
+        others += ((row, text) for text, row in drawn.items())
+        yield from (Text(row, "", text) for row, text in others)
+        yield from (Text(0, "", text) for text in margins)
+
+    def _rows(
+        self, sheet: str, part: str, comments: Comments, margins: dict[str, None]
+    ) -> Iterator[Row]:
+        """The rows of a sheet that are shown and not empty.
+
+        Args:
+            comments: loses those on hidden cells
+            margins: gets the texts in the margins of printed pages
         """
         merged = _merged(self._archive, part)
         number, hidden_rows = 0, 0
         above: dict[int, Cell] = {}  # merged ones
         columns: set[int] = set()  # hidden ones
         unseen: set[int] = set()  # those with texts
-        for row in self._archive.elements(part, {"s:col", "s:row"}):
+        for row in self._archive.elements(part, {"s:col", "s:row", "s:headerFooter"}):
+            if row.tag == "s:headerFooter":
+                margins.update(dict.fromkeys(margin_texts(row)))
+                continue
             is_hidden = row.get("hidden") in ("1", "true")
             if row.tag == "s:col":
                 columns.update(_range_of(row) if is_hidden else ())
@@ -123,6 +156,9 @@ class _Workbook:
             self._count(cells)
             self._report.alive()
             above = {n: cells[n]._replace(repeats=not is_hidden) for n in spans if n in cells}
+            for letters in list(comments.get(number, ())):
+                if is_hidden or _column(letters) in columns:
+                    del comments[number][letters]
             if is_hidden:
                 hidden_rows += 1
                 self._hidden["row"] += bool(cells)
@@ -154,15 +190,17 @@ class _Workbook:
     def _text(self, cell: Element, code: str) -> str:
         kind = cell.get("t", "n")
         if kind == "inlineStr":
-            return _rich_text(child(cell, "s:is"))
+            return rich_text(child(cell, "s:is"))
         text = text_in(child(cell, "s:v"))
         if kind == "s":
             return _at(self._shared, text)
         if kind == "b":
             return "TRUE" if text == "1" else "FALSE"
         if kind == "n":
-            return shown(text, code, self._epoch)
-        return _unescaped(text)
+            amount = shown(text, code, self._epoch)
+            self._hidden["cell"] += not amount and _is_amount(text)
+            return amount
+        return unescaped(text)
 
     def _count(self, cells: dict[int, Cell]) -> None:
         length = sum(len(cell.text) for cell in cells.values())
@@ -176,21 +214,11 @@ def _shared_texts(archive: Archive, parts: list[str]) -> Iterator[str]:
     length = 0
     for part in parts:
         for each in archive.elements(part, {"s:si"}, {"s:rPh"}):  # rPh: how to pronounce it
-            text = _rich_text(each)
+            text = rich_text(each)
             length += len(text) + 40  # what Python needs for a short one
             if length > 2 * MAX_BYTES:
                 raise InputError(f"more than {2 * MAX_BYTES >> 20} MiB of texts: split it")
             yield text
-
-
-def _rich_text(element: Element | None) -> str:
-    texts = () if element is None else element.iter("s:t")
-    return _unescaped("".join(each.text or "" for each in texts))
-
-
-def _unescaped(text: str) -> str:
-    """Excel writes control characters as "_x000D_"."""
-    return _ESCAPE.sub(lambda code: chr(int(code[1], 16)), text) if "_x" in text else text
 
 
 def _cell_styles(archive: Archive, part: str) -> Iterator[_Style]:
@@ -265,6 +293,14 @@ def _column(letters: str) -> int:
     for letter in letters:
         number = 26 * number + ord(letter) - ord("A") + 1
     return number - 1
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a text is a number other than 0, which formats often hide."""
+    try:
+        return float(text) != 0
+    except ValueError:
+        return False
 
 
 def _at(texts: list[str], number: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from fabir.documents.archives import Archive, child, value
+from fabir.documents.archives import Archive, child, text_in, value
 from fabir.documents.base import Document, Report, title_of
 from fabir.documents.drawings import body_paragraphs, linked_paragraphs
 from fabir.documents.office import (
@@ -17,31 +17,38 @@ from fabir.documents.office import (
     relations,
     stated_title,
 )
-from fabir.documents.paragraphs import Cell, Paragraph, TextBuilder, table_paragraphs
+from fabir.documents.paragraphs import Cell, Paragraph, TextBuilder, comment, table_paragraphs
 
 _SHAPES = "p:sp", "p:graphicFrame", "p:pic"
 _TITLES = "title", "ctrTitle"
 _MARGINS = "hdr", "ftr", "dt"  # what several slides repeat is given once
 _MAX_COLUMNS = 256
 _ON = "1", "true"
+_OFF = "0", "false"
 
 
 def read_pptx(path: Path, report: Report) -> Iterator[Document]:
-    """A slide's title comes first, its notes last. Tables and charts are rows."""
+    """A slide's title comes first, its notes and comments last. Tables and charts are rows.
+
+    Hidden slides are left out, as hidden sheets are, but count as pages.
+    """
     with Archive(path) as archive:
         outer = relations(archive)
         main = main_part(archive, outer)
         related = relations(archive, main)
         text = TextBuilder()
-        reader = _Reader(archive)
+        reader, hidden = _Reader(archive, related), 0
         for number, each in enumerate(archive.elements(main, {"p:sldId"}), 1):
             part = related.get(each.get("r:id", ""), Relation("", "")).part
             slide = reader.slide(part) if part in archive else _Slide(lost="is not in the file")
+            hidden += slide.hidden
             if slide.lost:
                 report.lost(f"slide {number} {slide.lost}")
             text.begin_page()
             text.add(slide.paragraphs)
             report.alive()
+        if hidden:
+            report.hidden(f"{hidden:,} hidden slide{'s' * (hidden > 1)}")
         title = stated_title(archive, outer) or reader.title
     yield text.document(title_of(path, title))
 
@@ -49,6 +56,7 @@ def read_pptx(path: Path, report: Report) -> Iterator[Document]:
 class _Slide(NamedTuple):
     paragraphs: Sequence[Paragraph] = ()
     lost: str = ""
+    hidden: bool = False
 
 
 class _Reader:
@@ -57,12 +65,20 @@ class _Reader:
     title: text of the first title
     """
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, related: dict[str, Relation]) -> None:
         self.title = ""
         self._archive = archive
+        self._authors = {
+            author.get("id", ""): author.get("name", "")
+            for part in parts_of_kind(related, archive, "commentAuthors", "authors")
+            for author in archive.elements(part, {"p:cmAuthor", "author"})
+        }
         self._given: set[str] = set()  # footers and the like of the slides before
 
     def slide(self, part: str) -> _Slide:
+        root = next(self._archive.elements(part, {"p:sld"}, {"p:cSld"}), None)
+        if value(root, "show") in _OFF:
+            return _Slide(hidden=True)
         related = relations(self._archive, part)
         titles: list[Paragraph] = []
         rest: list[Paragraph] = []
@@ -75,10 +91,20 @@ class _Reader:
             for shape in self._archive.elements(notes, {"p:sp"}, {FALLBACK}):
                 if _placeholder(shape) == "body":
                     rest += self._shape(shape, {}, False)
+        rest += self._comments(related)
         paragraphs = [each for each in titles + rest if each.text.strip()]
         self.title = self.title or next((each.text for each in titles if each.text.strip()), "")
         lost = "has no text: only pictures?" if pictures and not paragraphs else ""
         return _Slide(paragraphs, lost)
+
+    def _comments(self, related: dict[str, Relation]) -> Iterator[Paragraph]:
+        """Comments and replies to them, of old and new PowerPoint."""
+        for part in parts_of_kind(related, self._archive, "comments"):
+            for outer in self._archive.elements(part, {"p:cm", "cm"}):
+                for each in (outer, *outer.iter("reply")):
+                    old, new = child(each, "p:text"), child(each, "txBody")
+                    words = body_paragraphs(new) if old is None else [Paragraph(text_in(old))]
+                    yield from comment(self._authors.get(each.get("authorId", ""), ""), words)
 
     def _shape(
         self, shape: Element, related: dict[str, Relation], heading: bool

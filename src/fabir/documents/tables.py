@@ -84,13 +84,13 @@ def _end(row: Sequence[str]) -> int:
 def _can_be_names(row: Sequence[str], below: Sequence[str]) -> bool:
     """Whether `row` has no number above a number, or such as are names: years, or 1, 2, 3 ..."""
     pairs = zip_longest(row, below[: len(row)], fillvalue="")
-    numbers = [float(cell) for cell, other in pairs if _is_number(cell) and _is_number(other)]
+    numbers = [float(cell) for cell, other in pairs if is_number(cell) and is_number(other)]
     if len(numbers) > 1 and numbers[0] in (0, 1):
         return numbers == [numbers[0] + step for step in range(len(numbers))]
     return all(number.is_integer() and 1000 <= number <= 2100 for number in numbers)
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     try:
         return math.isfinite(float(cell))
     except ValueError:

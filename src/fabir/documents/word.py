@@ -1,6 +1,6 @@
 """Reads Word files as Word shows them: insertions and results of fields in, deletions out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -18,13 +18,25 @@ from fabir.documents.office import (
 from fabir.documents.paragraphs import (
     Cell,
     Paragraph,
+    Run,
     TextBuilder,
     comment,
-    small_number,
+    joined_runs,
     table_paragraphs,
 )
+from fabir.documents.symbol_fonts import in_font
+from fabir.documents.word_styles import (
+    MAX_COLUMNS,
+    PLAIN,
+    is_on,
+    is_outlined,
+    look_of,
+    number_in,
+    read_styles,
+)
 
-_BLOCKS = "w:p", "w:tbl", "w:altChunk"
+_FILES = "w:altChunk", "w:subDoc"  # parts of the text that are files of their own
+_BLOCKS = "w:p", "w:tbl", *_FILES
 _GONE = "w:del", "w:moveFrom", FALLBACK
 _CHARACTERS = {"w:tab": "\t", "w:ptab": "\t", "w:br": "\n", "w:cr": "\n", "w:noBreakHyphen": "-"}
 _PROPERTIES = {"w:pPr", "w:rPr", "w:sdtPr", "w:sdtEndPr", "w:tblPr", "w:tblGrid"}
@@ -34,8 +46,9 @@ _NOTES = {  # by what refers to them: their part, and the element of each; notes
     "w:footnoteReference": ("footnotes", "w:footnote"),
     "w:endnoteReference": ("endnotes", "w:endnote"),
 }
-_MAX_COLUMNS = 63  # Word's own limit
-_OFF = "0", "false", "off"
+_ON = "1", "true", "on"
+_FIRST_ROW = 0x20  # the bit of `w:tblLook` for it
+_OUTSIDE = {*_NOTES, *_FILES, "c:chart", "dgm:relIds", "w:txbxContent", "textpath"}
 
 
 def read_docx(path: Path, report: Report) -> Iterator[Document]:
@@ -79,8 +92,8 @@ class _Reader:
     def __init__(self, archive: Archive, related: dict[str, Relation], report: Report) -> None:
         self.title = ""
         self._archive, self._related, self._report = archive, related, report
-        self._kept = ""  # a paragraph whose end is deleted: the next one goes on there
-        self._headings, self._titles = _heading_styles(archive, related)
+        self._kept: list[Run] = []  # a paragraph whose end is deleted: the next one goes on there
+        self._styles = read_styles(archive, related)
         self._notes: dict[tuple[str, str], list[Paragraph]] = {}
         for reference, (kind, name) in _NOTES.items():
             for part in parts_of_kind(related, archive, kind):
@@ -102,50 +115,74 @@ class _Reader:
             elif element.tag == "w:tbl":
                 yield from self.rest()
                 yield from self._table(element)
-            elif element.tag == "w:altChunk":
-                self._report.lost("a file that is embedded in the text is not read")
+            elif element.tag in _FILES:
+                yield from self._lose_file()
             elif element.tag not in _NO_TEXT:
                 yield from self.blocks(element)
 
     def rest(self) -> Iterator[Paragraph]:
         """What `blocks` keeps for the paragraph after its last one, if there is none."""
-        kept, self._kept = self._kept, ""
-        yield Paragraph(kept)
+        kept, self._kept = self._kept, []
+        yield joined_runs(kept)
+
+    def _lose_file(self) -> Sequence[Paragraph]:
+        self._report.lost("a file that is embedded in the text is not read")
+        return ()
 
     def _paragraph(self, element: Element) -> Iterator[Paragraph]:
         after: list[Paragraph] = []
-        kept, self._kept = self._kept, ""
-        text = kept + "".join(_shown(self._pieces(element, after)))
         properties = child(element, "w:pPr")
+        style = value(child(properties, "w:pStyle"), "w:val")
+        pieces = self._pieces(element, after, self._styles.looks.get(style, PLAIN))
+        runs, self._kept = [*self._kept, *_shown(pieces)], []
         if _ends_deleted(properties):
-            self._kept = text
-        elif text:
-            style = value(child(properties, "w:pStyle"), "w:val")
-            if style in self._titles and not self.title:
-                self.title = text
-            yield Paragraph(text, style in self._headings or _outlined(properties))
+            self._kept = runs
+        elif any(run.text for run in runs):
+            is_heading = style in self._styles.headings or is_outlined(properties)
+            found = joined_runs(runs, is_heading)
+            if style in self._styles.titles and not self.title:
+                self.title = found.text
+            yield found
         yield from after
 
-    def _pieces(self, element: Element, after: list[Paragraph]) -> Iterator[str | Element]:
+    def _pieces(
+        self, element: Element, after: list[Paragraph], look: Run, font: str = ""
+    ) -> Iterator[Run | Element]:
         """Texts and the marks of fields; what stands outside of the line goes to `after`."""
         for piece in element:
-            tag = piece.tag
-            if tag in ("w:t", "m:t", "a:t"):
-                yield piece.text or ""
-            elif tag in _CHARACTERS:
-                yield _CHARACTERS[tag]
-            elif tag == "w:fldChar":
+            text = _own_text(piece, font)
+            if text is not None:
+                yield Run(text, look.bold, look.raised)
+            elif piece.tag == "w:fldChar":
                 yield piece
-            elif tag == "w:sym":
-                yield _symbol(piece)
-            elif tag in _NOTES:
-                after += self._notes.pop((tag, piece.get("w:id", "")), ())
-            elif tag in ("c:chart", "dgm:relIds"):
-                after += linked_paragraphs(self._archive, self._related, piece)
-            elif tag == "w:txbxContent":
-                after += self.story(piece)
-            elif tag not in _NO_TEXT and not (tag == "w:r" and _hidden(piece)):
-                yield from self._pieces(piece, after)
+            elif piece.tag == "w:r":
+                yield from self._run(piece, after, look)
+            elif piece.tag in _OUTSIDE:
+                after += self._outside(piece)
+            elif piece.tag not in _NO_TEXT:
+                yield from self._pieces(piece, after, look, font)
+
+    def _outside(self, piece: Element) -> Iterable[Paragraph]:
+        if piece.tag in _NOTES:
+            return self._notes.pop((piece.tag, piece.get("w:id", "")), ())
+        if piece.tag == "w:txbxContent":
+            return self.story(piece)
+        if piece.tag == "textpath":  # WordArt
+            return [Paragraph(piece.get("string", ""))]
+        if piece.tag in _FILES:
+            return self._lose_file()
+        return linked_paragraphs(self._archive, self._related, piece)
+
+    def _run(self, run: Element, after: list[Paragraph], look: Run) -> Iterator[Run | Element]:
+        properties, font = child(run, "w:rPr"), ""
+        if is_on(properties, "w:vanish"):
+            return
+        if properties is not None:
+            style = self._styles.looks.get(value(child(properties, "w:rStyle"), "w:val"), PLAIN)
+            look = Run("", look.bold or style.bold, look.raised or style.raised)
+            look = look_of(properties, look)
+            font = value(child(properties, "w:rFonts"), "w:ascii")
+        yield from self._pieces(run, after, look, font)
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
         rows: list[list[Cell]] = []
@@ -155,13 +192,23 @@ class _Reader:
             if child(properties, "w:del") is not None:
                 continue
             rows.append(self._row(row, properties, rows[-1] if rows else []))
-            if marked == len(rows) - 1 and _is_on(properties, "w:tblHeader"):
+            if len(rows) == 1 and self._has_bold_head(table):
+                rows[0] = [cell and [each._replace(bold=True) for each in cell] for cell in rows[0]]
+            if marked == len(rows) - 1 and is_on(properties, "w:tblHeader"):
                 marked += 1
         yield from table_paragraphs(rows, marked)
 
+    def _has_bold_head(self, table: Element) -> bool:
+        """Whether the table's style has a bold first row, and the table uses it."""
+        properties = child(table, "w:tblPr")
+        look = child(properties, "w:tblLook")
+        uses = value(look, "w:firstRow") in _ON or _hexadecimal(value(look, "w:val")) & _FIRST_ROW
+        style = value(child(properties, "w:tblStyle"), "w:val")
+        return bool(uses) and style in self._styles.bold_heads
+
     def _row(self, row: Element, properties: Element | None, above: list[Cell]) -> list[Cell]:
         """The cells by columns; one that is merged with the cell above repeats it."""
-        cells: list[Cell] = [[]] * _number(properties, "w:gridBefore", 0)
+        cells: list[Cell] = [[]] * number_in(properties, "w:gridBefore", 0)
         for element in _descend(row, "w:tc"):
             cell = list(self.story(element))
             settings = child(element, "w:tcPr")
@@ -169,23 +216,44 @@ class _Reader:
             if merged is not None and merged.get("w:val") != "restart" and len(cells) < len(above):
                 cell = above[len(cells)] or []
             cells.append(cell)
-            cells += [None] * (_number(settings, "w:gridSpan", 1) - 1)
-        return cells[:_MAX_COLUMNS]
+            cells += [None] * (number_in(settings, "w:gridSpan", 1) - 1)
+        return cells[:MAX_COLUMNS]
 
 
-def _shown(pieces: Iterable[str | Element]) -> Iterator[str]:
-    """The texts without the codes of fields, which stand between their `begin` and `separate`."""
-    codes = [False]  # for each field that is open: whether its code goes on
+def _shown(pieces: Iterable[Run | Element]) -> Iterator[Run]:
+    """The texts without the codes of fields, which stand between their `begin` and `separate`.
+
+    Check boxes and lists to choose from have no text, but a state, which stands in their `begin`.
+    """
+    codes, states = [False], [""]  # of the fields that are open: whether the code goes on
     for piece in pieces:
-        if isinstance(piece, str):
+        if isinstance(piece, Run):
             if not any(codes):
                 yield piece
+                states[-1] = ""
         elif piece.get("w:fldCharType") == "begin":
             codes.append(True)
+            states.append(_state(child(piece, "w:ffData")))
         elif piece.get("w:fldCharType") == "separate":
             codes[-1] = False
         elif len(codes) > 1:
             codes.pop()
+            state = states.pop()
+            if state and not any(codes):
+                yield Run(state)
+
+
+def _state(field: Element | None) -> str:
+    """What a form's check box or list shows."""
+    box, choices = child(field, "w:checkBox"), child(field, "w:ddList")
+    if box is not None:
+        state = "w:default" if child(box, "w:checked") is None else "w:checked"
+        return "☒" if is_on(box, state) else "☐"
+    if choices is None:
+        return ""
+    entries = [value(each, "w:val") for each in choices if each.tag == "w:listEntry"]
+    chosen = number_in(choices, "w:result", number_in(choices, "w:default", 0))
+    return entries[chosen] if chosen < len(entries) else ""
 
 
 def _descend(element: Element, name: str) -> Iterator[Element]:
@@ -202,55 +270,26 @@ def _ends_deleted(properties: Element | None) -> bool:
     return mark is not None and any(child(mark, name) is not None for name in _GONE)
 
 
-def _hidden(run: Element) -> bool:
-    return _is_on(child(run, "w:rPr"), "w:vanish")
-
-
-def _is_on(properties: Element | None, name: str) -> bool:
-    found = child(properties, name)
-    return found is not None and found.get("w:val") not in _OFF
-
-
-def _number(properties: Element | None, name: str, default: int) -> int:
-    return small_number(value(child(properties, name), "w:val"), default, _MAX_COLUMNS)
+def _own_text(piece: Element, font: str) -> str | None:
+    """The text of an element that is nothing but text; None for others."""
+    if piece.tag in ("w:t", "m:t", "a:t"):
+        return in_font(piece.text or "", font)
+    if piece.tag == "w:sym":
+        return _symbol(piece)
+    return _CHARACTERS.get(piece.tag)
 
 
 def _symbol(element: Element) -> str:
-    """A character by its code. Fonts of symbols have codes of their own, which say nothing."""
+    """A character by its code. A code of an unknown font says nothing."""
+    code = _hexadecimal(element.get("w:char", ""))
+    character = chr(code) if 0 < code < 0x110000 else ""
+    shown = in_font(character, element.get("w:font", ""))
+    return "" if "\ue000" <= shown <= "\uf8ff" else shown
+
+
+def _hexadecimal(number: str) -> int:
+    """A number's value; 0 if it is none."""
     try:
-        character = chr(int(element.get("w:char", ""), 16))
-    except (ValueError, OverflowError):
-        return ""
-    return "" if "\ue000" <= character <= "\uf8ff" else character
-
-
-def _heading_styles(archive: Archive, related: dict[str, Relation]) -> tuple[set[str], set[str]]:
-    """The ids of the styles of headings, and of those that are based on the style Title."""
-    styles = {
-        style.get("w:styleId", ""): style
-        for part in parts_of_kind(related, archive, "styles")
-        for style in archive.elements(part, {"w:style"})
-    }
-    headings, titles = set(), set()
-    for name in styles:
-        for style in _bases(styles, name):
-            known = value(child(style, "w:name"), "w:val").lower()
-            if known == "title":
-                titles.add(name)
-            elif known.startswith("heading ") or _outlined(child(style, "w:pPr")):
-                headings.add(name)
-    return headings | titles, titles
-
-
-def _bases(styles: dict[str, Element], name: str) -> Iterator[Element]:
-    """A style and those that it is based on."""
-    for _ in range(20):  # there may be circles
-        if name not in styles:
-            return
-        yield styles[name]
-        name = value(child(styles[name], "w:basedOn"), "w:val")
-
-
-def _outlined(properties: Element | None) -> bool:
-    """Whether paragraphs are in the outline: levels are 0 to 8, and 9 is body text."""
-    return _number(properties, "w:outlineLvl", 9) < 9
+        return int(number, 16)
+    except ValueError:
+        return 0

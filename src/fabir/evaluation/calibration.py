@@ -20,13 +20,14 @@ from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import f1, question_scores
 from fabir.progress import track
-from fabir.runtime.settings import Confidence
+from fabir.runtime.settings import FEATURES, Confidence
 
 RIGHT = 0.5  # the least F1 of an answer that counts as right
 LONG = 2000  # questions asked of whole articles, at most
 BINS = 15
 _RIDGE = 1e-3
 _AS_GOOD = 0.005  # F1 as good as the best
+_OF_NO_ANSWER = FEATURES.index("elsewhere")  # it tells nothing about whether there is an answer
 
 
 class Asked(NamedTuple):
@@ -152,7 +153,9 @@ def _fit(asked: Asked, has_none: bool) -> Confidence:
     score = logistic_regression(asked.features, asked.right, _weights(asked, 0))
     if not has_none:
         return Confidence(score)
-    return Confidence(score, logistic_regression(asked.features, asked.none, _weights(asked, 0.5)))
+    others = asked.features[:, :_OF_NO_ANSWER]
+    none = logistic_regression(others, asked.none, _weights(asked, 0.5))
+    return Confidence(score, (*none, *[0.0] * (len(FEATURES) - len(none))))
 
 
 def _weights(asked: Asked, unanswerable: float) -> np.ndarray:

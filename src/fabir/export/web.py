@@ -10,6 +10,9 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import onnxruntime
+
+from fabir.answer.passages import is_punctuation
 from fabir.data.download import Collection, download
 from fabir.errors import InputError
 from fabir.files import cache_folder, replacing, writing
@@ -98,6 +101,8 @@ def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
             with replacing(folder / name) as temporary, open(temporary, "wb") as file:
                 shutil.copyfileobj(content, file)
             yield folder / name
+    for name in (_LICENCE, "ThirdPartyNotices.txt"):  # which this package has not
+        yield _copy(Path(onnxruntime.__file__).parent / name, folder / name)
 
 
 def _copy_model(source: Path, folder: Path) -> Iterator[Path]:
@@ -128,7 +133,8 @@ def _character_classes() -> str:
     """A script with the insides of character classes."""
     everything = "".join(map(chr, range(0x110000)))
     lines = ["// Classes of characters, as Python has them. Written by fabir export --web."]
-    for name, pattern in _CLASSES.items():
+    marks = re.escape("".join(filter(is_punctuation, everything)))
+    for name, pattern in (*_CLASSES.items(), ("PUNCTUATION", f"[{marks}]")):
         ranges = (match.span() for match in re.finditer(f"(?:{pattern})+", everything))
         inside = "".join(rf"\\u{{{start:x}}}-\\u{{{end - 1:x}}}" for start, end in ranges)
         lines.append(f'export const {name} = "{inside}";')

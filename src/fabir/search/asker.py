@@ -11,7 +11,7 @@ from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.echo import blank_marks, repeats_question
-from fabir.search.index import Index, Passage
+from fabir.search.index import Copy, Index, Passage
 from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
@@ -31,7 +31,8 @@ class Found:
     page, line: where the answer begins, counted from 1; None if the document has no pages or lines
     heading: the heading that it stands under; None if there is none
     sentence: the sentence that contains the answer
-    copies: further documents that have nearly the same passage
+    copies: where nearly the same passage stands too
+    paragraph: paragraph in which the answer begins, from 1; None as for `Passage`
     """
 
     text: str
@@ -47,7 +48,8 @@ class Found:
     passage_start: int
     passage_end: int
     sentence: str
-    copies: tuple[str, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    paragraph: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +145,14 @@ class Asker:
         return self.index.search(question, self.passages)
 
     def pairs(self, question: str, passages: Iterable[Passage]) -> list[tuple[str, str]]:
-        """What a predictor reads: the question, and each passage with the heading before it.
+        """What a predictor reads: the question, and each passage with what stands above it.
 
+        That is the heading before it, and the names of the columns if it goes on with a table.
         Marks of headings and items are blank, and so is what only repeats the question.
         """
         blank = self.index.blank_echoes
         return [
-            (question, _heading(each) + blank_marks(blank(each.text, question)))
-            for each in passages
+            (question, _above(each) + blank_marks(blank(each.text, question))) for each in passages
         ]
 
     def found(
@@ -199,15 +201,16 @@ class Asker:
         return Result(answers, 1 - ranked[0][0], None if answers else _found(*ranked[0]))
 
 
-def _heading(passage: Passage) -> str:
-    """The heading before a passage, to be read with it; empty if there is none."""
-    place, text = passage.headings[0] if passage.headings else (0, "")
-    return f"{text}\n\n" if place < 0 else ""
+def _above(passage: Passage) -> str:
+    """The heading and the names of columns before a passage, to be read with it."""
+    place, heading = passage.headings[0] if passage.headings else (0, "")
+    heading = f"{heading}\n\n" if place < 0 else ""
+    return f"{heading}{passage.columns}\n" if passage.columns else heading
 
 
 def _within(passage: Passage, reading: Reading, question: str) -> Reading:
     """The answers in a passage that say more than the question."""
-    before = len(_heading(passage))
+    before = len(_above(passage))
     answers = []
     for answer in reading.answers:
         start, end = answer.start - before, answer.end - before
@@ -284,6 +287,9 @@ def _found(score: float, passage: Passage, answer: Answer) -> Found:
     line = passage.line
     if line is not None and passage.lines_run_on:
         line += passage.text.count("\n", 0, answer.start)
+    paragraph = passage.paragraph
+    if paragraph is not None:
+        paragraph += passage.text.count("\n\n", 0, answer.start)
     page = passage.page and passage.page + bisect_right(passage.pages, answer.start)
     above = [text for place, text in passage.headings if place <= answer.start]
     return Found(
@@ -301,6 +307,7 @@ def _found(score: float, passage: Passage, answer: Answer) -> Found:
         passage_end=answer.end,
         sentence=passage.text[slice(*sentence_around(passage.text, answer.start, answer.end))],
         copies=passage.copies,
+        paragraph=paragraph,
     )
 
 

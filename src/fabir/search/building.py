@@ -19,7 +19,7 @@ from fabir.documents.process import DocumentReader
 from fabir.documents.reading import Notice, Skip
 from fabir.errors import InputError
 from fabir.progress import live_line
-from fabir.search.passages import passages
+from fabir.search.passages import begins_with_row, column_names, last_gap, passages
 from fabir.search.postings import write_postings
 from fabir.search.sources import File, find_files, short_names, stat_file
 from fabir.search.storage import FORMAT, TABLES, Generation, Settings, new_generation
@@ -34,15 +34,17 @@ def build(
     *,
     settings: Settings,
     skip: Skip,
+    incomplete: Skip,
     notice: Notice,
     old: Generation | None = None,
 ) -> None:
     """Write the index of all documents in `sources`, files and folders.
 
-    Files that are in `old` and have not changed are not read again. Those that cannot be opened now
-    stay as they were. `skip` gets one line for each file of which something cannot be used; an
-    exception from `skip` stops the build. `notice` gets one line about files of other kinds, and
-    one for each file of which something is left out because its author hid it.
+    Files that are in `old` and have not changed are not read again. Those that cannot be read now
+    stay as they were. `skip` gets one line for each file that cannot be used, `incomplete` one for
+    each file of which only a part cannot; an exception from either stops the build. `notice` gets
+    one line about files of other kinds, and one for each file of which something is left out
+    because its author hid it.
     """
     roots = [Path(os.path.abspath(source)) for source in sources]
     found = find_files(roots, Path(os.path.abspath(folder)), skip)
@@ -56,7 +58,7 @@ def build(
     ):
         files = sorted([*found.files, *writer.files_below(found.unreadable)])
         for number, path in enumerate(files, 1):
-            for passages_written in writer.add_file(path, reader, skip, notice):
+            for passages_written in writer.add_file(path, reader, skip, incomplete, notice):
                 show(f"{number} of {len(files)} files, {passages_written:,} passages")
         if not writer.tokens and not old:
             raise InputError(f"no text in {', '.join(map(printable, roots))}")
@@ -112,20 +114,25 @@ class Writer:
         return [path for path in known if any(path.is_relative_to(folder) for folder in folders)]
 
     def add_file(
-        self, path: Path, reader: DocumentReader, skip: Skip, notice: Notice
+        self, path: Path, reader: DocumentReader, skip: Skip, incomplete: Skip, notice: Notice
     ) -> Iterator[int]:
-        """Add a file's documents and yield the number of passages. A broken file adds nothing."""
+        """Add a file's documents and yield the number of passages.
+
+        What the old index has of a broken file stays; a new one that is broken adds nothing.
+        """
         marks = self._texts.tell(), self._tokens.tell()
         previous, number = self._previous.get(str(path), (None, _NONE))
+        rows: dict[str, list[Any]] = {table: [] for table in TABLES}
+
+        def lose(reason: str) -> None:
+            (incomplete if rows["documents"] else skip)(reason)
+
         try:
-            file, problem = _file_now(path, previous)
+            file = stat_file(path, previous)
             if previous and file.digest == previous.digest:
                 self._append_rows(file, self._copy_rows(number))
-                if problem:
-                    skip(f"{problem}; what the index has of it stays")
             else:
-                rows: dict[str, list[Any]] = {table: [] for table in TABLES}
-                for document in reader.read(path, skip, notice):
+                for document in reader.read(path, lose, notice):
                     self._add(document, rows)
                     yield self.passages + len(rows["passages"])
                 made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}
@@ -133,7 +140,9 @@ class Writer:
         except InputError as error:
             for stream, mark in zip((self._texts, self._tokens), marks, strict=True):
                 stream.truncate(stream.seek(mark))
-            skip(str(error))
+            if previous:
+                self._append_rows(previous, self._copy_rows(number))
+            skip(f"{error}; what the index has of it stays" if previous else str(error))
         yield self.passages
 
     def _append_rows(self, file: File, rows: dict[str, np.ndarray]) -> None:
@@ -152,18 +161,21 @@ class Writer:
         title = words(document.title)
         row = len(self._files), line, document.lines_run_on, len(title), *firsts, *ends
         rows["documents"].append(row)
-        text, at = document.text, 0
+        text, at, paragraph = document.text, 0, 0
         is_plain = document.lines_run_on or document.pages  # formats that may not tell headings
         headings = document.headings or (None if is_plain else ())
         spans = passages(text, self.settings.size, headings)
         byte = _byte_offsets(text, chain(*spans, *document.headings), ends[2])
         for start, end in spans:
-            heading = _words_above(text, document.headings, start)
+            above = _words_above(text, document.headings, start)
+            paragraph = max(paragraph, last_gap(text, at, start))
+            if document.lines_run_on and begins_with_row(text[start:end]):
+                above += words(column_names(text, paragraph, start))
             if document.lines_run_on:
                 line += text.count("\n", at, start)
             found = number, line, start, end, byte[start], byte[end], self.tokens
             rows["passages"].append(found)
-            numbers = [self._terms[word] for word in title + heading + words(text[start:end])]
+            numbers = [self._terms[word] for word in title + above + words(text[start:end])]
             self._tokens.write(np.array(numbers, np.int32).tobytes())
             at = start
         rows["pages"] += document.pages
@@ -228,16 +240,6 @@ def _words_above(text: str, headings: Sequence[tuple[int, int]], start: int) -> 
     number = bisect_right(headings, (start, len(text)))
     begin, end = headings[number - 1] if number else (start, start)
     return words(text[begin:end]) if begin < start else []
-
-
-def _file_now(path: Path, previous: File | None) -> tuple[File, str]:
-    """The state of a file, or its previous one and why it cannot be opened."""
-    try:
-        return stat_file(path, previous), ""
-    except InputError as error:
-        if previous is None:
-            raise
-        return previous, str(error)
 
 
 def _counted(others: Counter[str]) -> str:

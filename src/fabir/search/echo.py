@@ -27,6 +27,11 @@ _WISHES = re.compile(
     r"|tell me)\b",
     re.IGNORECASE,
 )
+_CLOSES = re.compile(  # a letter
+    r"(?:yours|sincerely|cheers|(?:(?:best|kind|warm) )?(?:regards|wishes|greetings)"
+    r"|(?:(?:many|with) )?thanks|thank you)\b\D{0,40}$",
+    re.IGNORECASE,
+)
 _MAY_ASK = re.compile(rf"\?|(?:^|\n){_ASKS.pattern}|{_WISHES.pattern}", re.IGNORECASE)
 _QUESTION_WORDS = frozenset(
     ["who", "whom", "whose", "what", "when", "where", "which", "why", "how", "many", "much"]
@@ -51,6 +56,7 @@ def blank_echoes(text: str, question: str, language: Language) -> str:
     if not _MAY_ASK.search(text):
         return text
     asked = {language.stem(word) for word in language.content_words(question)}
+    blank = text
     spans = sentences(unwrap_lines(text))
     parts = [text[start:end] for start, end in spans]
     for number, (start, end) in enumerate(spans):
@@ -59,8 +65,8 @@ def blank_echoes(text: str, question: str, language: Language) -> str:
             continue
         shared = asked & {language.stem(word) for word in words(part)}
         if len(shared) >= _SHARE * len(asked) and not _is_answered(text, start, parts, number):
-            text = text[:start] + " " * (end - start) + text[end:]
-    return text
+            blank = blank[:start] + " " * (end - start) + blank[end:]
+    return blank
 
 
 def _is_question(sentence: str) -> bool:
@@ -69,11 +75,12 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_answered(text: str, start: int, parts: list[str], number: int) -> bool:
-    """Whether a question stands at the beginning of a line, and is followed by no question."""
+    """Whether a question begins a line, and no question and no end of a letter follows."""
     begins = not re.search(r"\w", text[text.rfind("\n", 0, start) + 1 : start])
-    followed = number + 1 < len(parts) and not _is_question(parts[number + 1])
+    after = parts[number + 1] if number + 1 < len(parts) else ""
+    followed = after and not _is_question(after) and not _CLOSES.match(after)
     wishes = _WISHES.search(parts[number])
-    return begins and followed and bool(_ASKS.match(parts[number])) and not wishes
+    return bool(begins and followed and _ASKS.match(parts[number])) and not wishes
 
 
 def repeats_question(answer: str, question: str) -> bool:

@@ -13,16 +13,29 @@ from fabir.documents.base import printable
 from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.echo import blank_echoes
+from fabir.search.passages import begins_with_row, column_names, last_gap
 from fabir.search.ranking import Ranker
 from fabir.search.storage import Generation, Settings, open_generation, pointer_state
 from fabir.search.terms import ENGLISH, can_stem
 
 SIZE = 1000  # characters of a passage
+_GAP = b"\n\n"  # between paragraphs of formatted documents
 AROUND = 100_000  # characters of an excerpt before and after its place
 
 
 def _ignore(line: str) -> None:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Where nearly the same passage stands. The fields are those of `Passage`."""
+
+    document: str
+    page: int | None
+    line: int | None
+    paragraph: int | None
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,11 @@ class Passage:
     pages: character offsets in the passage at which further pages begin
     headings: character offsets of the headings in the passage, and their texts; first the one
         before the passage, with a negative offset, if it does not begin with a heading
-    copies: documents with nearly the same passage, as `document`, if they were among the candidates
+    copies: where nearly the same passage stands, if that was among the candidates
     line: line of the file on which the passage begins, from 1; only for text and records
+    paragraph: paragraph of the document with which the passage begins, from 1; only for documents
+        of several paragraphs that have neither pages nor lines
+    columns: the names of the columns, if the passage begins with a later row of a table in a text
     lines_run_on: whether lines of the text are lines of the file
     score: retrieval score; comparable within a question, roughly comparable between questions
     """
@@ -54,7 +70,9 @@ class Passage:
     lines_run_on: bool = False
     pages: tuple[int, ...] = ()
     headings: tuple[tuple[int, str], ...] = ()
-    copies: tuple[str, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    paragraph: int | None = None
+    columns: str = ""
 
     @property
     def heading(self) -> str | None:
@@ -102,6 +120,7 @@ class Index:
         size: int = SIZE,
         language: str = ENGLISH,
         skip: Callable[[str], None] | None = None,
+        incomplete: Callable[[str], None] | None = None,
         notice: Callable[[str], None] = _ignore,
     ) -> "Index":
         """Index files and folders into `folder`, and replace the index there.
@@ -109,8 +128,10 @@ class Index:
         Args:
             size: approximate length of a passage in characters
             language: of the documents, for stems and stop words; one of `terms.LANGUAGES`
-            skip: gets one line for each file of which something cannot be used; without it the
-                first one is an error
+            skip: gets one line for each file that cannot be used; without it the first one is an
+                error
+            incomplete: gets one line for each file of which only a part cannot be used; by default
+                the same as `skip`
             notice: gets one line about files of other kinds, if there are any, and one for each
                 file of which something is left out because its author hid it
 
@@ -125,6 +146,7 @@ class Index:
             sources,
             settings=Settings(size, language, can_stem()),
             skip=skip or _reject,
+            incomplete=incomplete or skip or _reject,
             notice=notice,
         )
         return cls(folder)
@@ -134,13 +156,14 @@ class Index:
         sources: Iterable[str | Path] | None = None,
         *,
         skip: Callable[[str], None] | None = None,
+        incomplete: Callable[[str], None] | None = None,
         notice: Callable[[str], None] = _ignore,
     ) -> None:
         """Read new and changed files, remove deleted files, and open the updated index.
 
         Args:
             sources: files and folders to index; by default those of the last build
-            skip, notice: as for `build`
+            skip, incomplete, notice: as for `build`
 
         Raises:
             InputError: as for `build`; or a source of the last build is not there.
@@ -154,6 +177,7 @@ class Index:
             previous if sources is None else sources,
             settings=old.settings,
             skip=skip or _reject,
+            incomplete=incomplete or skip or _reject,
             notice=notice,
             old=old,
         )
@@ -225,26 +249,57 @@ class Index:
 
 def _passage(of: Generation, number: int, score: float, copies: Iterable[int] = ()) -> Passage:
     row: Any = of.passages[number]
-    start, end = int(row["start"]), int(row["end"])
+    place = _place(of, number)
+    start, end = place.start, int(row["end"])
     document: Any = of.documents[row["document"]]
-    begins = of.pages[of.rows("pages", row["document"], row["document"] + 1)]
+    begins = _begins(of, row["document"])
     page, after = np.searchsorted(begins, [start, end - 1], "right").tolist()
     text = of.text(row["first"], row["last"])
     return Passage(
         text=text,
         score=score,
-        document=_name(of, document),
+        document=place.document,
         path=printable(of.manifest["files"][document["file"]]["path"]),
         title=of.text(document["title"], document["text"]),
-        page=page or None,
-        line=int(row["line"]) if row["line"] > 0 else None,
+        page=place.page,
+        line=place.line,
+        paragraph=place.paragraph,
         start=start,
         end=end,
         lines_run_on=bool(document["lines_run_on"]),
         pages=tuple((begins[page:after] - start).tolist()),
         headings=tuple(_headings(of, row["document"], start, text)),
-        copies=tuple(_name(of, of.documents[of.passages[copy]["document"]]) for copy in copies),
+        copies=tuple(_place(of, copy) for copy in copies),
+        columns=_columns(of, document, row, text),
     )
+
+
+def _place(of: Generation, number: int) -> Copy:
+    row: Any = of.passages[number]
+    document: Any = of.documents[row["document"]]
+    start = int(row["start"])
+    page = int(np.searchsorted(_begins(of, row["document"]), start, "right")) or None
+    line = int(row["line"]) if row["line"] > 0 else None
+    paragraph = None if page or line else _paragraph(of, document, row["first"])
+    return Copy(_name(of, document), page, line, paragraph, start)
+
+
+def _paragraph(of: Generation, document: Any, place: int) -> int | None:
+    """The number of the paragraph that begins at a byte of a document, if it has several."""
+    before = of.texts[document["text"] : place].count(_GAP)
+    return before + 1 if before or _GAP in of.texts[place : document["end"]] else None
+
+
+def _columns(of: Generation, document: Any, row: Any, text: str) -> str:
+    if not (document["lines_run_on"] and begins_with_row(text)):
+        return ""
+    before = of.text(document["text"], row["first"])
+    return column_names(before, max(0, last_gap(before, 0, len(before))), len(before))
+
+
+def _begins(of: Generation, document: int) -> np.ndarray:
+    """Where the pages of a document begin."""
+    return of.pages[of.rows("pages", document, document + 1)]
 
 
 def _name(of: Generation, document: Any) -> str:

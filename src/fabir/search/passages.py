@@ -1,6 +1,7 @@
 """Splits a text into passages: whole paragraphs, or the sentences of a long paragraph."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from fabir.text.sentences import sentences
 # Separates paragraphs: a blank line, or more white space than a sentence has.
 _GAP = re.compile(r"\n[^\S\n]*\n|\s{100}")
 _SLACK = 1.25  # a paragraph up to this factor too long stays whole
-_SHORT = 0.25  # a shorter paragraph, such as a list item, joins the next one
+_SHORT = 0.25  # a shorter paragraph, such as a list item, joins the next one; so do rows of a table
 _HEADINGS = 4  # times this, headings that follow each other are a passage of their own
 # One line that begins with a letter or a number and does not end as a sentence.
 _HEADING = re.compile(r"[^\W_][^\n]{0,78}[^\s.!?:;,]")
@@ -20,6 +21,15 @@ _TITLE = re.compile(
     r"^(?:\d{1,2}\.){1,4}\d{0,2}[ \t]+[A-Z][^\n]{0,60}[^\s.!?:;,](?=\n\W*[A-Z])", re.MULTILINE
 )
 _WORD = re.compile(r"[^\W_]")
+# Such a line, also in bold or before a list, where headings are known or nothing is taken for one.
+_MAY_HEAD = re.compile(r"(?:\*\*|__)?[^\W_][^\n]{0,78}[\w:*]")
+_SENTENCE_ENDS = tuple(".!。！।")
+_CLOSERS = "\"'”’»)]"
+# A line of a table in Markdown, reStructuredText or plain text. The time is linear.
+_ROW = re.compile(r"[ \t]*[|+]|[^\n]*?\S(?: \| |\t| {3,})\S|[ \t]*[-=]{2,} +[-=]{2,}")
+_TOP = 2000  # characters of a table that may have the names of its columns
+_LINE = re.compile(r"[^\n]+")
+_DASHES = re.compile(r"[-=]+")
 
 
 def passages(
@@ -30,6 +40,7 @@ def passages(
     Every character except white space is in a passage. A passage never begins or ends with white
     space, or is longer than 1.25 `size`. A heading begins a passage, or goes with the headings
     before it. A paragraph without letters and digits, such as a rule, goes with what is before it.
+    A row of a table stays whole if it fits.
 
     Args:
         text: a document's text
@@ -39,7 +50,7 @@ def passages(
     ends = {text.rfind("\n", 0, start) + 1: end for start, end in headings or ()}
     found = []
     paragraphs = list(_paragraphs(text, ends, headings is None))
-    for span in _join_short(paragraphs, size * _SHORT):
+    for span in _join_short(text, paragraphs, size * _SHORT):
         found += _cut(text, *span, size)
     return found
 
@@ -48,6 +59,7 @@ class _Paragraph(NamedTuple):
     """Half-open character offsets, whether it begins with a heading, and whether more follows.
 
     is_blank: whether it has neither letters nor digits
+    may_head: whether it is a short line that may belong to what follows
     """
 
     start: int
@@ -55,6 +67,7 @@ class _Paragraph(NamedTuple):
     is_headed: bool
     has_body: bool
     is_blank: bool = False
+    may_head: bool = False
 
 
 def _paragraphs(text: str, headings: Mapping[int, int], guess: bool) -> Iterator[_Paragraph]:
@@ -73,7 +86,9 @@ def _paragraphs(text: str, headings: Mapping[int, int], guess: bool) -> Iterator
             else:
                 alike = guess and bool(_HEADING.fullmatch(text, start, end))
                 is_blank = not _WORD.search(text, start, end)
-                yield _Paragraph(start, end, alike or start in titles, not alike, is_blank)
+                may_head = bool(_MAY_HEAD.fullmatch(text, start, end))
+                is_headed = alike or start in titles
+                yield _Paragraph(start, end, is_headed, not alike, is_blank, may_head)
 
 
 def _titles(text: str) -> Iterator[int]:
@@ -83,47 +98,116 @@ def _titles(text: str) -> Iterator[int]:
     return (start for start, end in found if unwrapped[end] == "\n")
 
 
-def _join_short(paragraphs: list[_Paragraph], short: float) -> Iterator[tuple[int, int]]:
+def _join_short(text: str, paragraphs: list[_Paragraph], short: float) -> Iterator[tuple[int, int]]:
     """Join each short paragraph with the next one, and each heading with what follows.
 
     Args:
         short: length below which a paragraph is joined
     """
-    begin = last = 0
-    has_body = False
-    for start, end, is_headed, more, is_blank in paragraphs:
-        length = last - begin
-        is_full = has_body and (is_headed or length >= short)
-        if (is_full or length >= short * _HEADINGS) and not is_blank:
-            yield begin, last
-            begin = last
-        if begin == last:
-            begin, has_body = start, False
-        last = end
-        has_body |= more
-    if last > begin:
-        yield begin, last
+    joined: list[_Paragraph] = []
+    for each in paragraphs:
+        if joined and not each.is_blank:
+            length = joined[-1].end - joined[0].start
+            has_body = any(part.has_body for part in joined)
+            is_full = has_body and (each.is_headed or length >= short)
+            if is_full or length >= short * _HEADINGS:
+                left = 0 if each.is_headed or each.may_head else _left_for_next(text, joined)
+                yield joined[0].start, joined[-1 - left].end
+                joined = joined[len(joined) - left :]
+        joined.append(each)
+    if joined:
+        yield joined[0].start, joined[-1].end
+
+
+def _left_for_next(text: str, joined: Sequence[_Paragraph]) -> int:
+    """1 if the last paragraph is a short line behind a sentence, which goes with what follows."""
+    if len(joined) < 2 or not joined[-1].may_head:
+        return 0
+    before = text[joined[-2].start : joined[-2].end].rstrip(_CLOSERS)
+    return int(before.endswith(_SENTENCE_ENDS))
 
 
 def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut a paragraph into parts of similar length, between sentences if possible."""
+    """Cut a paragraph into parts of similar length, between sentences if possible.
+
+    Rows of a long table are joined as short paragraphs are.
+    """
+    if end - start > size * _SLACK and _is_table(text[start : min(end, start + 10 * size)]):
+        size = max(1, int(size * _SHORT))
     longest = int(size * _SLACK)
     while end - start > longest:
         parts = -(-(end - start) // size)
         target = (end - start) // parts
-        cut = start + _best_cut(unwrap_lines(text[start : start + longest]), target)
+        cut = start + _best_cut(text[start : start + longest], target)
         yield from _strip(text, start, cut)
         start = next((begin for begin, _ in _strip(text, cut, end)), end)
     yield from _strip(text, start, end)
 
 
 def _best_cut(window: str, target: int) -> int:
-    """The best offset for a cut: the sentence end nearest `target`, else a word end, else any."""
-    begins = [start for start, _ in sentences(window)[1:]]
+    """The best offset for a cut: where a sentence or a row begins near `target`, else a word end.
+
+    Without a word end any offset will do.
+    """
+    unwrapped = unwrap_lines(window)
+    rows = _rows(window)
+    inside = [start for start, _ in sentences(unwrapped)[1:]]
+    between = [place for place in inside if not _is_inside(place, rows)]
+    begins = between + [start for start, _ in rows if start] or inside
     if begins:
         return min(begins, key=lambda begin: abs(begin - target))
-    last_word = window.rstrip().rfind(" ")
+    last_word = unwrapped.rstrip().rfind(" ")
     return last_word if last_word > 0 else len(window)
+
+
+def _is_table(text: str) -> bool:
+    return len(_rows(text)) > text.count("\n") / 2
+
+
+def _rows(text: str) -> list[tuple[int, int]]:
+    """Half-open offsets of the lines that are rows of tables: lines like one, beside another."""
+    lines = [(line.start(), line.end(), bool(_ROW.match(line[0]))) for line in _LINE.finditer(text)]
+    around = [False, *(is_row for _, _, is_row in lines), False]
+    return [
+        (start, end)
+        for number, (start, end, is_row) in enumerate(lines, 1)
+        if is_row and (around[number - 1] or around[number + 1])
+    ]
+
+
+def _is_inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    number = bisect_left(spans, (place, place))
+    return number > 0 and place < spans[number - 1][1]
+
+
+def begins_with_row(passage: str) -> bool:
+    """Whether a passage may go on with a table."""
+    return bool(_ROW.match(passage))
+
+
+def last_gap(text: str, start: int, end: int) -> int:
+    """Where the last blank line between two places begins; -1 if there is none."""
+    return max(text.rfind("\n\n", start, end), text.rfind("\n\r\n", start, end))
+
+
+def column_names(text: str, start: int, end: int) -> str:
+    """The line that names the columns of a table, with a rule below it; empty if there is none.
+
+    Args:
+        text: a document in Markdown, reStructuredText or plain text
+        start: where the paragraph of the table begins
+        end: where a passage begins with a later row of it
+    """
+    before = ""
+    for line in text[start : min(end, start + _TOP)].splitlines():
+        if before and _is_rule(line) and not _is_rule(before):
+            return before.strip()
+        before = line
+    return ""
+
+
+def _is_rule(line: str) -> bool:
+    return set(line) <= set("-=|+: \t") and len(_DASHES.findall(line)) > 1
 
 
 def _strip(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

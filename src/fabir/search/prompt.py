@@ -1,5 +1,6 @@
 """An interactive prompt for questions, with a history as in a shell."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -15,14 +16,18 @@ _ENDS = "quit, an empty line or Ctrl+D ends it"
 def read_questions() -> Iterator[str]:
     """Yield typed questions until an empty line, "quit" or "exit"; "help" prints a line instead.
 
-    From a pipe, yield every line that is not blank.
+    From a pipe, yield every line that is not blank. A line that is a JSON object stands for its
+    field "question".
 
     Raises:
-        InputError: the input from the pipe is not in the system's encoding.
+        InputError: the input from the pipe is not in the system's encoding, or a JSON object has no
+            question.
     """
     if not sys.stdin.isatty():
         try:
-            yield from (line.strip() for line in sys.stdin if line.strip())
+            for number, line in enumerate(sys.stdin, 1):
+                if line.strip():
+                    yield _question(line.strip(), number)
         except UnicodeDecodeError as error:
             raise InputError(f"standard input is not {error.encoding} text: convert it") from error
         return
@@ -33,6 +38,17 @@ def read_questions() -> Iterator[str]:
                 print(f"Type a question about the indexed documents; {_ENDS}.", file=sys.stderr)
             else:
                 yield question
+
+
+def _question(line: str, number: int) -> str:
+    try:
+        record = json.loads(line) if line.startswith("{") else None
+    except ValueError:
+        return line  # a question that begins with a brace
+    question = line if record is None else record.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise InputError(f'line {number} of standard input has no text in its field "question"')
+    return question
 
 
 def _read_line() -> str:

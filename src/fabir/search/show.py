@@ -70,6 +70,8 @@ def place(answer: Found) -> str:
         where += f", line {answer.line}"
     elif answer.heading:
         where += f", under {_plain(answer.heading)}"
+    elif answer.paragraph is not None:
+        where += f", paragraph {answer.paragraph}"
     return f"{where} (and {len(answer.copies)} more)" if answer.copies else where
 
 

@@ -13,6 +13,8 @@ from fabir.text.tokens import UNSPACED
 # Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
 _find_words = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,40}}").findall
 _find_tokens = re.compile(r"\w+|[.?!:]").findall
+# Words in front of names: "mayor of copenhagen", "when did napoleon die".
+_BEFORE_NAMES = frozenset(["called", "did", "does", "from", "in", "named", "near", "of"])
 _TITLES = frozenset(["dr", "mr", "mrs", "ms", "prof", "st"])  # of people
 # Letters that Unicode does not decompose; characters that cannot be seen are nothing.
 _LETTERS = str.maketrans(
@@ -89,11 +91,18 @@ class Language:
 
         Abbreviations of up to four capitals are left out, since texts often have the words in full.
         In a question with a capital on a stop word, as in titles, capitals do not tell names; in
-        other languages than English they never do.
+        other languages than English they never do. In a question in letters of one case, names are
+        words right behind "of", "in" and the like.
         """
         if self.name != ENGLISH:
             return []
         tokens = _find_tokens(unicodedata.normalize("NFC", question))
+        if question in (question.lower(), question.upper()):
+            return [
+                word
+                for before, word in pairwise(map(str.lower, tokens))
+                if before in _BEFORE_NAMES and word.isalpha() and word not in self.stop_words
+            ]
         inside = [word for before, word in pairwise(tokens) if before not in set(".?!:")]
         capital = [word for word in inside if word[0].isupper() and len(word) > 1]
         if any(word.lower() in self.stop_words for word in capital):

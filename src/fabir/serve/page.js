@@ -197,7 +197,7 @@ const askAgain = given => async signal => {
   by("question").value = given.get("question");
   by("top-k").value = given.get("top_k");
   if (by("top-k").selectedIndex < 0) by("top-k").value = 3;
-  if (!index) by("passage").value = passage;
+  if (!index) setPassage(passage);
   choose(index && health.index);
   if (index && !health.index) throw new Error("This service has no documents to ask: it has no index.");
   if (!index && !passage) return "The address does not hold the passage: paste it, then ask.";
@@ -231,16 +231,32 @@ function chooseSource() {
   const isExample = EXAMPLES.some(([, question]) => question === by("question").value);
   choose(fromIndex());
   if (fromIndex() && isExample) by("question").value = "";
-  if (!fromIndex() && !by("question").value && !by("passage").value) fill();
+  if (!fromIndex() && !by("question").value && !by("passage").value) fill(0);
 }
-function fill() {
-  [, by("question").value, by("passage").value] = EXAMPLES[by("example").value];
+function fill(i) {
+  if (i < 0) return;
+  by("question").value = EXAMPLES[i][1];
+  setPassage(EXAMPLES[i][2]);
+}
+function setPassage(text) {
+  by("passage").value = text;
+  nameExample();
+}
+function nameExample() {
+  by("example").value = EXAMPLES.findIndex(([, , passage]) => passage === by("passage").value);
 }
 async function start() {
-  EXAMPLES.forEach(([name], i) => { add(by("example"), "option", name).value = i; });
-  by("example").onchange = fill;
+  ["none", ...EXAMPLES.map(([name]) => name)].forEach((name, i) => {
+    add(by("example"), "option", name).value = i - 1;
+  });
+  by("example").onchange = () => fill(by("example").value);
+  by("passage").oninput = nameExample;
   document.getElementsByName("source").forEach(each => { each.onchange = chooseSource; });
-  by("form").onsubmit = event => { event.preventDefault(); attempt("Reading \u2026", ask(inForm())); };
+  by("form").onsubmit = event => {
+    event.preventDefault();
+    nameExample();
+    attempt("Reading \u2026", ask(inForm()));
+  };
   by("form").onkeydown = event => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) by("form").requestSubmit(by("go"));
   };
@@ -258,7 +274,7 @@ async function start() {
   by("form").hidden = false;
   by("sources").hidden = !health.index;
   choose(health.index);
-  if (!health.index) fill();
+  if (!health.index) fill(0);
   if (location.hash) visit();
 }
 start();

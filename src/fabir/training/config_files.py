@@ -203,6 +203,8 @@ def _read_row(path: Path, name: str) -> dict[str, Any]:
     base, rows = _read_table(path)
     if name not in rows:
         raise InputError(f"{path} has no row {name!r}, but {', '.join(rows) or 'none at all'}")
+    if rows[name] and "F1" in (base.get("card") or {}):  # which is that of the base
+        base = _merged(base, {"card": {"F1": "not measured for this row"}})
     return _merged(base, rows[name])
 
 

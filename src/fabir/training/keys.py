@@ -92,18 +92,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return by_last[found[0]] if found else ""
 
 
-def help_text(
-    title: str = "keys of a configuration",
-    about: str = "A CONFIG before --help adds those of its network, such as: train fast --help",
-    network: type[Any] | None = None,
-    values: Mapping[str, Any] | None = None,
-) -> str:
+def help_text(title: str, about: str, network: type[Any], values: Mapping[str, Any]) -> str:
     """The keys as options, with their meaning and default.
 
     Args:
         about: lines below the title
-        network: the dataclass of a reader; without it keys of networks are not among them
-        values: defaults by key, if not those of the code
+        network: the dataclass of a reader
+        values: defaults by key
     """
     parser = ArgumentParser(
         add_help=False,
@@ -113,8 +108,7 @@ def help_text(
     )
     group = parser.add_argument_group(title, about)
     for key in all_keys(network):
-        default = values[key.name] if values else key.default
-        line = f"{key.meaning} (default: {written(default)})"
+        line = f"{key.meaning} (default: {written(values[key.name])})"
         group.add_argument(f"--{key.name}", metavar=key.place, help=line.replace("%", "%%"))
     return parser.format_help()
 
@@ -134,6 +128,11 @@ leaves out has its default. On the command line `--training.epochs 3` changes a 
 and `fabir find-lr`; `fabir train NAME --help` lists the keys with the values of the configuration
 NAME. [Training](training.md) shows how to use them. [configs](../configs) has the configurations
 that come with fabir.
+
+Places such as (thesis 6.2), (IV-A) and (eq. 12) are those of the text that a reader follows. For
+`training` and the reader `fabir` these are the thesis of Correia 2017 and the paper [A Fully
+Attention-Based Information Retriever](https://arxiv.org/abs/1810.09580) of Correia et al. 2018.
+[The readers](readers.md) names the papers of the others.
 
 This page is made from the code by `python -m fabir.training.keys > docs/configuration.md`.
 """

@@ -8,8 +8,8 @@ const LEAST = 0.01; // probability of another place: no answer is surer than tha
 /**
  * One window's logits, with what is summed over it.
  *
- * `part` is {starts, ends, lines} of the window's words; `first` is 1 if the logits begin with a
- * place for no answer, else 0.
+ * `part` is {starts, ends, lines, punctuation} of the window's words; `first` is 1 if the logits
+ * begin with a place for no answer, else 0.
  */
 export function foundIn(part, { start, end, none }, first) {
   return {
@@ -69,14 +69,17 @@ function isBetter(span, other) {
   return span.start !== other.start ? span.start < other.start : span.end < other.end;
 }
 
-/** Every span within one line of at most MAX_WORDS words, of every window. */
+/** Every span of at most MAX_WORDS words within one line that is not punctuation alone. */
 function* spans(windows) {
   for (const window of windows) {
-    const { starts, ends, lines } = window.part;
+    const { starts, ends, lines, punctuation } = window.part;
     for (let first = 0; first < starts.length; first++) {
       if (window.start.logits[first] <= PADDING || lines?.[first] < 0) continue;
       const limit = Math.min(first + MAX_WORDS, starts.length);
+      let bare = true;
       for (let last = first; last < limit; last++) {
+        bare &&= punctuation?.[last];
+        if (bare) continue;
         if (window.end.logits[last] <= PADDING || lines?.[last] !== lines?.[first]) continue;
         const score = Math.fround(window.start.logits[first] + window.end.logits[last]);
         yield { window, first, last, start: starts[first], end: ends[last], score };

@@ -1,7 +1,7 @@
 // The page: it loads the model, asks it, and shows answers where they stand.
 import { size } from "./lines.js";
 import { Model } from "./model.js";
-import { Predictor } from "./predictor.js";
+import { MAX_QUESTION, Predictor } from "./predictor.js";
 
 const by = (id) => document.getElementById(id);
 const percent = (score) => (score < 0.001 ? "< 0.1" : (100 * score).toFixed(1)) + " %";
@@ -91,8 +91,11 @@ async function ask() {
   if (!found.answers.length) throw new Error("The text is empty: paste one.");
   show(text, found);
   const count = found.answers.length, took = Math.round(performance.now() - began);
-  if (found.given) return `${count} ${count > 1 ? "answers" : "answer"} in ${took} ms`;
-  return `Probably not in the text (${Math.round(100 * found.noAnswer)} %).`;
+  const said = found.given
+    ? `${count} ${count > 1 ? "answers" : "answer"} in ${took} ms.`
+    : `Probably not in the text (${Math.round(100 * found.noAnswer)} %).`;
+  if (!found.cut) return said;
+  return `${said} The question is longer than ${MAX_QUESTION} words: the rest was not read.`;
 }
 
 /** Say what is being read, and let the browser draw it. */

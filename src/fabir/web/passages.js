@@ -1,14 +1,18 @@
 // Windows of a passage, as fabir.answer.passages makes them.
+import { PUNCTUATION } from "./characters.js";
 import { divide } from "./lines.js";
 import { count, placeWords } from "./units.js";
 
 const WINDOW = 400, STRIDE = 300; // words
+const PUNCTUATED = new RegExp(`^[${PUNCTUATION}]+$`, "u");
 
 /**
- * The windows of a passage: {words, starts, ends, lines} each.
+ * The windows of a passage: {words, starts, ends, lines, punctuation} each.
  *
  * `lines` has the number of the line or cell in which each word stands, -1 for a mark that a model
- * reads between two; it is undefined if there is one line.
+ * reads between two; it is undefined if there is one line. `punctuation` has whether the least
+ * answer with a word is punctuation alone; it is undefined if this holds for all words
+ * of the passage or for none.
  */
 export function windowsOf(passage) {
   const { text, breaks, marks } = divide(passage);
@@ -16,11 +20,14 @@ export function windowsOf(passage) {
   const marked = new Set(marks);
   const lineOf = (start) => (marked.has(start) ? -1 : count(breaks, (each) => each < start));
   const lines = breaks.length ? starts.map(lineOf) : undefined;
+  const marksAlone = starts.map((start, i) => PUNCTUATED.test(text.slice(start, ends[i])));
+  const punctuation = new Set(marksAlone).size > 1 ? marksAlone : undefined;
   return ranges(words.length).map((range) => ({
     words: words.slice(...range),
     starts: starts.slice(...range),
     ends: ends.slice(...range),
     lines: lines?.slice(...range),
+    punctuation: punctuation?.slice(...range),
   }));
 }
 

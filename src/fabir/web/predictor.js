@@ -3,7 +3,7 @@ import { foundIn, merge } from "./answers.js";
 import { windowsOf } from "./passages.js";
 import { visibleTokens } from "./units.js";
 
-const MAX_QUESTION = 64; // words of a question that are read
+export const MAX_QUESTION = 64; // words of a question that are read
 
 export class Predictor {
   #model;
@@ -15,13 +15,15 @@ export class Predictor {
   }
 
   /**
-   * {answers: [{start, end, score}], noAnswer, given}: the best spans that do not overlap, and
-   * whether the model's own rule gives them. Offsets are those of JavaScript's strings.
+   * {answers: [{start, end, score}], noAnswer, given, cut}: the best spans that do not overlap,
+   * whether the model's own rule gives them, and whether words of the question were not read.
+   * Offsets are those of JavaScript's strings.
    *
    * `progress` is called before each window with its number and how many there are.
    */
   async read(question, passage, topK, progress = () => {}) {
-    const asked = visibleTokens(question).words.slice(0, MAX_QUESTION);
+    const { words } = visibleTokens(question);
+    const asked = words.slice(0, MAX_QUESTION), cut = words.length > MAX_QUESTION;
     if (!asked.length) throw new Error("The question is empty: ask something.");
     if (this.#passage !== passage) {
       this.#passage = passage;
@@ -36,6 +38,6 @@ export class Predictor {
     }
     const { confidence, no_answer_threshold } = this.#model.settings;
     const reading = merge(found, topK, confidence);
-    return { ...reading, given: reading.noAnswer <= no_answer_threshold };
+    return { ...reading, given: reading.noAnswer <= no_answer_threshold, cut };
   }
 }

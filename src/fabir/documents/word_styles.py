@@ -1,0 +1,86 @@
+"""Styles of Word files: which are headings and titles, and how their text looks."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from fabir.documents.archives import Archive, child, value
+from fabir.documents.office import Relation, parts_of_kind
+from fabir.documents.paragraphs import Run, small_number
+
+MAX_COLUMNS = 63  # Word's own limit
+PLAIN = Run("")
+_OFF = "0", "false", "off"
+
+
+class Styles(NamedTuple):
+    """The ids of styles.
+
+    titles: those that are based on the style Title
+    looks: how the text of each looks
+    bold_heads: those of tables with a bold first row
+    """
+
+    headings: set[str]
+    titles: set[str]
+    looks: dict[str, Run]
+    bold_heads: set[str]
+
+
+def read_styles(archive: Archive, related: dict[str, Relation]) -> Styles:
+    elements = {
+        style.get("w:styleId", ""): style
+        for part in parts_of_kind(related, archive, "styles")
+        for style in archive.elements(part, {"w:style"})
+    }
+    found = Styles(set(), set(), {}, set())
+    for name in elements:
+        look = PLAIN
+        for style in reversed(list(_bases(elements, name))):
+            known = value(child(style, "w:name"), "w:val").lower()
+            if known == "title":
+                found.titles.add(name)
+            if known.startswith("heading ") or is_outlined(child(style, "w:pPr")):
+                found.headings.add(name)
+            if any(map(_is_bold_head, style)):
+                found.bold_heads.add(name)
+            look = look_of(child(style, "w:rPr"), look)
+        found.looks[name] = look
+    found.headings.update(found.titles)
+    return found
+
+
+def _is_bold_head(part: Element) -> bool:
+    is_head = part.tag == "w:tblStylePr" and part.get("w:type") == "firstRow"
+    return is_head and look_of(child(part, "w:rPr"), PLAIN).bold
+
+
+def look_of(properties: Element | None, outer: Run) -> Run:
+    """How a run with these properties looks; `outer` says it where they say nothing."""
+    bold, position = outer.bold, value(child(properties, "w:vertAlign"), "w:val")
+    if child(properties, "w:b") is not None:
+        bold = is_on(properties, "w:b")
+    return Run("", bold, position == "superscript" if position else outer.raised)
+
+
+def _bases(styles: dict[str, Element], name: str) -> Iterator[Element]:
+    """A style and those that it is based on."""
+    for _ in range(20):  # there may be circles
+        if name not in styles:
+            return
+        yield styles[name]
+        name = value(child(styles[name], "w:basedOn"), "w:val")
+
+
+def is_outlined(properties: Element | None) -> bool:
+    """Whether paragraphs are in the outline: levels are 0 to 8, and 9 is body text."""
+    return number_in(properties, "w:outlineLvl", 9) < 9
+
+
+def is_on(properties: Element | None, name: str) -> bool:
+    found = child(properties, name)
+    return found is not None and found.get("w:val") not in _OFF
+
+
+def number_in(properties: Element | None, name: str, default: int) -> int:
+    return small_number(value(child(properties, name), "w:val"), default, MAX_COLUMNS)
