@@ -168,7 +168,13 @@ def test_an_answer_has_at_most_the_words_it_may_have() -> None:
     answers = predictor.answer("What falls?", passage, 20)
     assert max(len(tokenise(answer.text).words) for answer in answers) == 2
     single = lively_predictor(max_words=1).answer("What falls?", passage, 1000)
-    assert sorted(answer.start for answer in single) == tokenise(passage).starts
+    tokens = tokenise(passage)
+    starts = [
+        start
+        for start, word in zip(tokens.starts, tokens.words, strict=True)
+        if any(each.isalnum() for each in word)
+    ]
+    assert sorted(answer.start for answer in single) == starts
 
 
 @pytest.mark.parametrize("passage", [PAIRS[0][1], text_of(150), text_of(900), "rain " * 50])
