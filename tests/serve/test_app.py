@@ -394,15 +394,6 @@ def test_the_page_and_the_schema_need_nothing_from_elsewhere(predictor: Predicto
         assert talk(predictor, lambda client, path=path: client.get(path)).status_code == 404
 
 
-def test_the_documentation_shows_what_is_answered(predictor: Predictor) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
-    asked, answered, *_ = re.findall(r"""^ *'?({"(?:question|answers)".*})""", text, re.MULTILINE)
-    found = post(predictor, "/answer", json=json.loads(asked)).json()
-    expected = json.loads(answered)
-    assert found["no_answer"] == pytest.approx(expected["no_answer"], abs=0.01)
-    assert found["answers"][0] == pytest.approx(expected["answers"][0], abs=0.01)
-
-
 def test_other_paths_are_counted_together(predictor: Predictor) -> None:
     async def call(client: httpx.AsyncClient) -> str:
         for path in ("/a", "/b", "/%00"):
