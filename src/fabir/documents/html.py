@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
 from fabir.documents.encodings import decode
 from fabir.documents.html_tables import Table
-from fabir.documents.paragraphs import Paragraph, TextBuilder
+from fabir.documents.paragraphs import EXPONENT, Paragraph, TextBuilder
 from fabir.errors import InputError
 
 MAX_DEPTH = 10_000  # of elements in each other; the parser takes a second for them
@@ -42,7 +42,6 @@ _BLOCK_STYLE = re.compile(
 _SHOWN_INPUTS = frozenset(  # types of <input> whose value is shown as text
     ["", "date", "datetime-local", "email", "month", "number", "tel", "text", "time", "url", "week"]
 )
-_EXPONENT = re.compile(r"[+−-]?\d+")
 _SPACE = re.compile(r"[^\S ]")
 _SPACES = re.compile("  +")
 _SOFT_HYPHEN = "\u00ad"
@@ -238,7 +237,7 @@ class _Reader:
     def _add(self, text: str) -> None:
         if self._raised and text.strip():
             self._raised = False
-            if _EXPONENT.fullmatch(text.strip()):
+            if EXPONENT.fullmatch(text.strip()):
                 self._pieces.append("^")
         if text.strip():
             self._bold &= self._inside["bold"] > 0

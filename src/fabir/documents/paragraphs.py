@@ -15,7 +15,7 @@ _LAYOUT = 1000  # a cell with more characters than that holds text that is only 
 _NAME = 100  # the most characters of a column's name
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _MARKS = frozenset("☐☑☒✓✔✗✘•")  # they say nothing of what they stand before
-_EXPONENT = re.compile(r"[+−-]?\d+")
+EXPONENT = re.compile(r"[+−-]?\d+")
 
 
 class Paragraph(NamedTuple):
@@ -45,7 +45,7 @@ def joined_runs(runs: Iterable[Run], heading: bool = False) -> Paragraph:
     for raised, group in groupby(filled, lambda run: run.raised):
         text = "".join(run.text for run in group)
         after_word = bool(texts) and not texts[-1][-1].isspace()
-        is_exponent = raised and after_word and _EXPONENT.fullmatch(text.strip())
+        is_exponent = raised and after_word and EXPONENT.fullmatch(text.strip())
         texts.append(f"^{text}" if is_exponent else text)
     looks = {run.bold for run in filled if not run.text.isspace()}
     return Paragraph("".join(texts), heading, looks == {True})

@@ -20,7 +20,7 @@ from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import f1, question_scores
 from fabir.progress import track
-from fabir.runtime.settings import FEATURES, Confidence
+from fabir.runtime.settings import FEATURES, Confidence, completed
 
 RIGHT = 0.5  # the least F1 of an answer that counts as right
 LONG = 2000  # questions asked of whole articles, at most
@@ -155,7 +155,7 @@ def _fit(asked: Asked, has_none: bool) -> Confidence:
         return Confidence(score)
     others = asked.features[:, :_OF_NO_ANSWER]
     none = logistic_regression(others, asked.none, _weights(asked, 0.5))
-    return Confidence(score, (*none, *[0.0] * (len(FEATURES) - len(none))))
+    return Confidence(score, completed(none))
 
 
 def _weights(asked: Asked, unanswerable: float) -> np.ndarray:

@@ -10,8 +10,6 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import onnxruntime
-
 from fabir.answer.passages import is_punctuation
 from fabir.data.download import Collection, download
 from fabir.errors import InputError
@@ -94,6 +92,8 @@ def _find_package(folder: Path) -> Path:
 
 
 def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
+    import onnxruntime  # behind `runtime.onnx_model`, which switches its telemetry off
+
     with tarfile.open(package) as archive:
         for name in _RUNTIME_FILES:
             content = archive.extractfile(f"package/dist/{name}")

@@ -6,6 +6,7 @@ This module handles JSON and numbers. `runtime.store` handles the other files of
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -231,9 +232,14 @@ def _confidence(path: Path, content: dict[str, Any]) -> Confidence:
             raise InputError(
                 f"{path}: `{where}` has {len(FEATURES)} numbers or none, not {_shown(values)}"
             )
-        missing = [0.0] * (len(FEATURES) - len(values) if values else 0)
-        weights[name] = tuple(_number(path, where, value) for value in [*values, *missing])
+        weights[name] = completed([_number(path, where, value) for value in values])
     return Confidence(**weights)
+
+
+def completed(weights: Sequence[float]) -> tuple[float, ...]:
+    """The weights of a `Confidence`, with 0 for those features that have none; none if empty."""
+    missing = len(FEATURES) - len(weights) if weights else 0
+    return *weights, *[0.0] * missing
 
 
 def _number(path: Path, name: str, value: Any) -> float:
