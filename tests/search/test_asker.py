@@ -280,7 +280,7 @@ def test_index_update_and_ask(
 ) -> None:
     folder = tmp_path / "index"
     out, err = run(capsys, "index", collection / "kites.md", "--output", folder)
-    assert (out, err) == ("", "1 documents, 1 passages\n")
+    assert (out, err) == ("", "1 document, 1 passage\n")
     (tmp_path / "bad.txt").write_bytes(b"\xff")
     out, err = run(
         capsys, "index", collection, tmp_path / "bad.txt", "--output", folder, "--update"

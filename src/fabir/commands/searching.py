@@ -24,7 +24,9 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER|FILE",
         help="documents of any kind that is read",
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="INDEX")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="INDEX", help="the folder of the index"
+    )
     parser.add_argument(
         "--update",
         action="store_true",
@@ -82,18 +84,29 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
         )
     said = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items(), reverse=True))
     left_out = f"; {said}" if said else ""
-    print(f"{index.documents:,} documents, {len(index):,} passages{left_out}", file=sys.stderr)
+    held = f"{_many(index.documents, 'document')}, {_many(len(index), 'passage')}"
+    print(f"{held}{left_out}", file=sys.stderr)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _add_ask(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", nargs="?", help="(default: prompt for questions)")
+    parser.add_argument(
+        "question", nargs="?", help="one question (default: questions from a prompt or a pipe)"
+    )
     _add_asker(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to give (5)")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument(
+        "--format", choices=["text", "json"], default="text", help="form of the answers (text)"
+    )
 
 
 def _add_asker(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
+    parser.add_argument(
+        "--index", type=Path, required=True, metavar="INDEX", help="the folder of an index"
+    )
     parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 5)")
     add_reader(parser)
     add_threshold(parser)
