@@ -200,8 +200,10 @@ def test_what_a_study_lacks_is_named(tmp_path: Path) -> None:
         study.budget("long")
     with pytest.raises(InputError, match="no row 'two', but one, other"):
         study.chosen(["one", "two"])
-    with pytest.raises(InputError, match="no study is called 'fabir'"):
-        read_study("fabir")
+    with pytest.raises(InputError, match="'fabir-tabel-1': did you mean fabir-table-1"):
+        read_study("fabir-tabel-1")
+    with pytest.raises(InputError, match="no study is called 'xx': name a .* fabir-table-1, "):
+        read_study("xx")
 
 
 def test_a_row_may_be_named_by_its_configuration() -> None:

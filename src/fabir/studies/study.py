@@ -193,13 +193,19 @@ def read_study(name: str) -> Study:
     path = Path(name)
     if path.suffix.lower() != ".yaml":
         if name not in shipped():
-            raise InputError(f"no study is called {name!r}: name a .yaml file or {shipped()}")
+            meant = suggestion(name, shipped())
+            known = f"name a .yaml file or {', '.join(shipped())}"
+            hint = f"did you mean {meant}?" if meant else known
+            raise InputError(f"no study is called {name!r}: {hint}")
         path = SHIPPED / "studies" / f"{name}.yaml"
     content = read_yaml(path)
     budgets = content.get("budgets")
     if isinstance(budgets, str):
         if budgets not in shipped():
-            raise InputError(f"{path}: budgets: no study is called {budgets!r}: {shipped()}")
+            known = ", ".join(shipped())
+            raise InputError(
+                f"{path}: budgets: no study is called {budgets!r}: name one of {known}"
+            )
         budgets = read_yaml(SHIPPED / "studies" / f"{budgets}.yaml")["budgets"]
     if isinstance(budgets, dict):  # an empty budget changes nothing
         content["budgets"] = {name: value or {} for name, value in budgets.items()}
