@@ -1,5 +1,6 @@
 """OpenDocument texts: what a word processor shows is the text, and nothing else."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from fabir.documents.base import Document
 from fabir.documents.reading import read_documents
 from fabir.errors import InputError
-from office_files import write_odt, write_zip
+from office_files import write_odt, write_zip, xml
 
 
 def read(path: Path) -> Document:
@@ -201,3 +202,24 @@ def test_a_text_of_pictures_only_is_named(tmp_path: Path) -> None:
     path = write_odt(tmp_path / "a.odt", p("<draw:frame><draw:image/></draw:frame>"))
     assert list(read_documents(path, reasons.append)) == []
     assert "no text: only pictures?" in reasons[0]
+
+
+def test_formulas_and_charts_are_read_and_other_objects_named(tmp_path: Path) -> None:
+    formula = "<math><semantics><mi>E</mi><annotation>E = m c^2</annotation></semantics></math>"
+    head = f"<table:table-header-rows>{row('', 'mm')}</table:table-header-rows>"
+    chart = f"<chart:title>{p('Rain')}</chart:title>" + table(head, row("May", "12.5"))
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "text", "table", "chart")
+    )
+    frames = (f'<draw:frame><draw:object href="./{name}"/></draw:frame>' for name in "123")
+    path = write_odt(tmp_path / "a.odt", "".join(p(f"Before.{frame}") for frame in frames))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("1/content.xml", formula)
+        archive.writestr("2/content.xml", xml("office:document-content", chart, names))
+    reasons: list[str] = []
+    [found] = read_documents(path, reasons.append)
+    said = ["Before.", "E = m c^2", "Before.", "Rain", "May\nmm: 12.5", "Before."]
+    assert found.text.split("\n\n") == said
+    [reason] = reasons
+    assert "embedded" in reason

@@ -151,3 +151,11 @@ def test_slides_of_pictures_are_named(tmp_path: Path) -> None:
     assert (found.text, found.pages) == ("Rain", (0, 4, 4))
     [reason] = lost
     assert reason.endswith("slide 2 has no text: only pictures?")
+
+
+def test_embedded_files_are_named(tmp_path: Path) -> None:
+    lost: list[str] = []
+    slide = shape("Rain") + frame('<p:oleObj progId="Excel.Sheet.12"/>')
+    assert read(write_pptx(tmp_path / "a.pptx", slide), lost).text == "Rain"
+    [reason] = lost
+    assert reason.endswith("slide 1 has an embedded file, which is not read")

@@ -370,7 +370,12 @@ def test_what_is_not_read_is_said(tmp_path: Path) -> None:
 
 
 def test_a_part_in_another_file_is_named(tmp_path: Path) -> None:
-    for body in ('<w:subDoc r:id="x"/>', paragraph('<w:subDoc r:id="x"/>')):
+    sheet = '<o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office" ProgID="Excel.Sheet"/>'
+    for body in (
+        '<w:subDoc r:id="x"/>',
+        paragraph('<w:subDoc r:id="x"/>'),
+        paragraph(f"<w:r><w:object>{sheet}</w:object></w:r>"),
+    ):
         lost: list[str] = []
         path = write_docx(tmp_path / "a.docx", paragraph(run("Main")) + body)
         assert read(path, lost).text == "Main"

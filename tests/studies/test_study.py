@@ -202,7 +202,7 @@ def test_what_a_study_lacks_is_named(tmp_path: Path) -> None:
         study.chosen(["one", "two"])
     with pytest.raises(InputError, match="'fabir-tabel-1': did you mean fabir-table-1"):
         read_study("fabir-tabel-1")
-    with pytest.raises(InputError, match="no study is called 'xx': name a .* fabir-table-1, "):
+    with pytest.raises(InputError, match=r"no study is called 'xx': name a .* fabir-table-1, "):
         read_study("xx")
 
 

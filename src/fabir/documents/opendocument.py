@@ -22,6 +22,7 @@ from fabir.errors import InputError
 
 _BLOCKS = "text:p", "text:h", "table:table"
 _GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
+_OBJECTS = "draw:object", "draw:object-ole"
 _MARGINS = "style:header", "style:footer"
 _NO_TEXT = {"svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "title", "desc"}
 _CHARACTERS = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
@@ -38,7 +39,7 @@ def read_odt(path: Path, report: Report) -> Iterator[Document]:
     with Archive(path) as archive:
         if _MANIFEST in archive and archive.mentions(_MANIFEST, b"encryption-data"):
             raise InputError("has a password: save it without one")
-        reader = _Reader(archive)
+        reader = _Reader(archive, report)
         text = TextBuilder()
         for block in archive.elements("content.xml", _BLOCKS, _GONE):
             text.add(reader.blocks([block]))
@@ -64,9 +65,11 @@ class _Reader:
     title: text of the first paragraph that has the style Title
     """
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, report: Report) -> None:
         self.title = ""
+        self._archive, self._report = archive, report
         self._titles, self._hidden = {"Title"}, set()
+        self._objects: set[str] = set()  # parts that were read
         self._looks: dict[str, list[Element]] = {}  # of the styles: their properties, last ones win
         for part in ("styles.xml", "content.xml"):
             if part in archive:
@@ -90,8 +93,22 @@ class _Reader:
                 yield from self._paragraph(element)
             elif element.tag == "table:table":
                 yield from self._table(element)
+            elif element.tag in _OBJECTS:
+                yield from self._object(element)
             elif element.tag not in _NO_TEXT:
                 yield from self.blocks(element)
+
+    def _object(self, element: Element) -> Iterator[Paragraph]:
+        """A formula as it was typed, or the title and the table of a chart."""
+        part = f"{element.get('href', '').removeprefix('./')}/content.xml"
+        if part not in self._archive or part in self._objects:
+            self._report.lost("a file that is embedded in the text is not read")
+            return
+        self._objects.add(part)
+        formula = next(self._archive.elements(part, {"annotation"}), None)
+        if formula is None:
+            yield from self.blocks(self._archive.elements(part, _BLOCKS, _GONE))
+        yield Paragraph(text_in(formula).strip())
 
     def _paragraph(self, element: Element) -> Iterator[Paragraph]:
         if self._is_hidden(element):
@@ -118,7 +135,7 @@ class _Reader:
             elif each.tag == "office:annotation":
                 words = self.blocks(part for part in each if part.tag.startswith("text:"))
                 after += comment(text_in(child(each, "dc:creator")), words)
-            elif each.tag in _BLOCKS:
+            elif each.tag in (*_BLOCKS, *_OBJECTS):
                 after += self.blocks([each])
             elif each.tag not in _NO_TEXT and not self._is_hidden(each):
                 yield from self._pieces(each, after, look)

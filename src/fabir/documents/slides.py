@@ -82,9 +82,10 @@ class _Reader:
         related = relations(self._archive, part)
         titles: list[Paragraph] = []
         rest: list[Paragraph] = []
-        pictures = False
+        pictures = objects = False
         for shape in self._archive.elements(part, _SHAPES, {FALLBACK}):
             pictures |= shape.tag == "p:pic"
+            objects |= next(shape.iter("p:oleObj"), None) is not None
             heading = _placeholder(shape) in _TITLES
             (titles if heading else rest).extend(self._shape(shape, related, heading))
         for notes in parts_of_kind(related, self._archive, "notesSlide"):
@@ -95,6 +96,7 @@ class _Reader:
         paragraphs = [each for each in titles + rest if each.text.strip()]
         self.title = self.title or next((each.text for each in titles if each.text.strip()), "")
         lost = "has no text: only pictures?" if pictures and not paragraphs else ""
+        lost = "has an embedded file, which is not read" if objects else lost
         return _Slide(paragraphs, lost)
 
     def _comments(self, related: dict[str, Relation]) -> Iterator[Paragraph]:

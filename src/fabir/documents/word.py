@@ -35,7 +35,7 @@ from fabir.documents.word_styles import (
     read_styles,
 )
 
-_FILES = "w:altChunk", "w:subDoc"  # parts of the text that are files of their own
+_FILES = "w:altChunk", "w:subDoc", "OLEObject"  # parts of the text that are files of their own
 _BLOCKS = "w:p", "w:tbl", *_FILES
 _GONE = "w:del", "w:moveFrom", FALLBACK
 _CHARACTERS = {"w:tab": "\t", "w:ptab": "\t", "w:br": "\n", "w:cr": "\n", "w:noBreakHyphen": "-"}
