@@ -16,12 +16,14 @@ from fabir.cli import main
 from fabir.data.batches import collate
 from fabir.data.features import build_features
 from fabir.data.squad import Dataset, Passage, read_squad, write_squad
+from fabir.errors import InputError
 from fabir.evaluation.squad import f1
 from fabir.export.compact import keep_words
 from fabir.readers.crossconv import CrossConvConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, WordTable, build_vocabulary
+from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import usable_examples
 from fabir.training.settings import RunConfig, TrainingConfig
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
@@ -234,3 +236,19 @@ def test_without_unanswerable_questions_a_head_stays_as_it_is(
     changed = {name for name in was if not torch.equal(was[name], new[name])}
     assert changed
     assert not any(name.startswith("no_answer.") for name in changed)
+
+
+def test_a_head_can_be_trained_alone(with_head: tuple[Path, Files], tmp_path: Path) -> None:
+    folder, files = with_head
+    old = TorchModel.load(folder)
+    alone = run_config(epochs=3, evaluations=1, average=0.5, no_answer_alone=True)
+    config = replace(alone, reader="crossconv", network=old.config)
+    train_tiny(files, tmp_path / "run", config, vectors=None, start=folder)
+    new, was = TorchModel.load(tmp_path / "run").network.state_dict(), old.network.state_dict()
+    changed = {name for name in was if not torch.equal(was[name], new[name])}
+    assert changed
+    assert all(name.startswith("no_answer.") for name in changed)
+    _, groups = load_checkpoint(tmp_path / "run")
+    assert all(torch.equal(new[name], groups["average"][name]) for name in groups["average"])
+    with pytest.raises(InputError, match=r"no_answer_alone needs .* questions without an answer"):
+        train_tiny(write_files(tmp_path), tmp_path / "no", config, vectors=None, start=folder)

@@ -227,7 +227,8 @@ class Trainer:
         with self._averaged():
             scores = self.scores()
             progress = self.progress
-            if scores["f1"] > progress.best_f1:
+            # A head that is trained alone changes no answer: the last one is the best.
+            if scores["f1"] > progress.best_f1 or self.config.no_answer_alone:
                 progress.best_f1, progress.stale = scores["f1"], 0
                 if self.main:
                     self.reader.save_weights(self.output)

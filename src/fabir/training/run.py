@@ -33,6 +33,8 @@ from fabir.training.notes import note
 from fabir.training.settings import RunConfig, TrainingConfig
 from fabir.training.trackers import check_trackers
 
+_HEAD = "no_answer."  # begins the names of its weights
+
 
 def train(
     config: RunConfig,
@@ -168,6 +170,14 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
             "all questions have an answer: the head that tells that there is none stays as it is, "
             "and the model always answers"
         )
+    if config.training.no_answer_alone:
+        if not head or not no_answer:
+            raise InputError(
+                "training.no_answer_alone needs a network with a head (network.no_answer_hidden) "
+                "and questions without an answer"
+            )
+        for name, parameter in reader.network.named_parameters():
+            parameter.requires_grad_(name.startswith(_HEAD))
     examples = usable_examples(
         features, reader.vocabulary, config.training, file_of, unanswerable=head
     )
@@ -249,7 +259,7 @@ def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel
         new = reader.network.state_dict()
         head, rows = (
             {name: new[name] for name in new if name.startswith(part)}
-            for part in ("no_answer.", "embedding.words.")
+            for part in (_HEAD, "embedding.words.")
         )
         weights = head | old.network.state_dict() | (rows if words else {})
         reader.network.load_state_dict(weights)

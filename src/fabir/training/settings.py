@@ -55,6 +55,8 @@ class TrainingConfig:
         taught: of each training file how many of the teachers read it, from the first on. With 0
             its answers are learnt alone. Empty for all teachers and files
         no_answer_weight: weight of the loss of a head that tells whether there is an answer
+        no_answer_alone: only this head is trained, and answers stay as they are. The last weights
+            are kept
         dropout_after: epochs trained without dropout first. What cross-attention should look at
             is learnt several times faster without it, and nothing is overfitted that early
         word_rows: how many of the most frequent fixed word rows are trained too
@@ -96,6 +98,7 @@ class TrainingConfig:
     distillation_weight: float = 0.5
     taught: tuple[int, ...] = ()
     no_answer_weight: float = 1.0
+    no_answer_alone: bool = False
     dropout_after: float = 0.0
     word_rows: int = 0
     word_decay: float = 0.0
@@ -133,6 +136,10 @@ class TrainingConfig:
             raise ValueError("schedule steps needs milestones")
         if self.schedule == "annealed" and self.annealing <= 0:
             raise ValueError(f"schedule annealed needs annealing above 0, got {self.annealing}")
+        if self.no_answer_alone and self.word_rows:
+            raise ValueError(
+                f"no_answer_alone trains no word rows: set word_rows {self.word_rows} to 0"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
