@@ -15,6 +15,10 @@ duke of Normandy, who gave it to the monks of a neighbouring
 valley."""
 ADDRESS = "Satoshi Sekine\nNew York University\n715 Broadway"
 ROWS = "Title: Terrible Teddy, the Grizzly King\nDirector: Edwin S. Porter\nYear: 1901"
+GRID = """Mill of the town   Otto Berg and his sons
+=================  =======================
+Bridge over it     a company of Bergen
+The school         Ida Strand with others"""
 LIST = (
     "We need these things for the journey:\n- a tent for four people, not a small one\n- two boats"
 )
@@ -32,6 +36,15 @@ def test_everything_stays_where_it_was(text: str) -> None:
     assert divided.text == "".join(
         divided.text[place] if place in marks else character for place, character in enumerate(text)
     )
+
+
+def test_rows_of_a_table_in_plain_text_divide() -> None:
+    assert unwrap_lines(GRID) == GRID
+
+
+def test_gaps_in_justified_lines_are_no_columns() -> None:
+    text = "It was built in the year  1902 of oak\nfrom  Bergen by men of the town who had"
+    assert unwrap_lines(text) == text.replace("\n", " ")
 
 
 def test_wrapped_lines_are_one_paragraph() -> None:

@@ -21,6 +21,7 @@ _MARKS = {"paragraph": ".", "line": ";", "gap": ","}
 _GLUED = re.compile(r"\d\s\d")  # with a comma in its middle it is one number
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
+_CELL = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")  # the gap before a cell of a table in plain text
 # What a new item or a cell of a table begins with.
 _BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
 
@@ -89,5 +90,8 @@ def _is_wrapped(line: str, following: str, width: int) -> bool:
         return True
     if width < _NARROW or line.endswith(_ENDED) or _BEGINNING.match(following):
         return False
+    columns = [gap.end() for gap in _CELL.finditer(line)]
+    if columns and columns == [gap.end() for gap in _CELL.finditer(following)]:
+        return False  # rows of a table
     word = _FIRST_WORD.match(following)
     return not (word and len(line) + 1 + len(word[1]) <= width)

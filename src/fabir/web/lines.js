@@ -16,6 +16,8 @@ const MARKS = { paragraph: ".", line: ";", gap: "," };
 const GLUED = new RegExp(`(?<=[${DIGIT}])[${SPACE}](?=[${DIGIT}])`, "uy");
 const HYPHENATED = new RegExp(`[${ANY_LETTER}][-\\u2010]$`, "u");
 const CONTINUED = new RegExp(`^[${SPACE}]*(?![A-Z])[${ANY_LETTER}]`, "u");
+// The gap before a cell of a table in plain text.
+const CELL = new RegExp(`(?<=[^${SPACE}])[${GAP}]{2,}(?=[^${SPACE}])`, "gu");
 // What a new item or a cell of a table begins with.
 const BEGINNING = new RegExp(
   `^[${SPACE}]*(?:[-*+•–][${SPACE}]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
@@ -71,8 +73,16 @@ function* softEnds(text) {
 function isWrapped(line, following, width) {
   if (HYPHENATED.test(line) && CONTINUED.test(following)) return true;
   if (width < NARROW || /[.!?:;]$/.test(line) || BEGINNING.test(following)) return false;
+  const columns = cells(line);
+  if (columns && columns === cells(following)) return false; // rows of a table
   const word = FIRST_WORD.exec(following);
   return !(word && size(line) + 1 + size(word[1]) <= width);
+}
+
+/** Where the cells after the first begin. */
+function cells(line) {
+  const ends = [...line.matchAll(CELL)].map((gap) => gap.index + gap[0].length);
+  return ends.map((end) => size(line.slice(0, end))).join();
 }
 
 /** How many characters a text has; a string's length counts halves of some. */
