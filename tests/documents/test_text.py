@@ -105,6 +105,12 @@ def test_one_underlined_line_of_a_text_is_none(tmp_path: Path) -> None:
     assert not read(tmp_path / "a.txt", "Name  Price\n-----------\nKite  9\n").headings
 
 
+def test_line_ends_of_old_macintoshes_are_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"# Mill\r\rOf oak.\r\nOf stone.\rOf tin.")
+    [found] = read_documents(tmp_path / "a.md", print)
+    assert (found.text, found.title) == ("# Mill\n\nOf oak.\r\nOf stone.\nOf tin.", "Mill")
+
+
 def test_text_has_the_file_s_name(tmp_path: Path) -> None:
     found = read(tmp_path / "my_notes.txt", "# not a title\u00ad\n")
     assert (found.title, found.headings) == ("my notes", ())

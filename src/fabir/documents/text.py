@@ -15,6 +15,7 @@ _OTHER_BLOCK = re.compile(r"\s*$| {0,3}(?:[>|]|---|\*\*\*|[-*+][ \t]|\d{1,9}[.)]
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?\n)??\1[ \t]*(?:\n|\r\n|\Z)", re.DOTALL)
 _STATED = re.compile(r"""^title[ \t]*[:=][ \t]*(["']?)(\S.{0,300}?)\1[ \t\r]*$""", re.MULTILINE)
 _RULE = re.compile(r"([!-/:-@[-`{-~])\1*[ \t]*$")  # one punctuation mark, repeated
+_LONE_CR = re.compile(r"\r(?!\n)")  # the line end of old Macintoshes
 _MAX_TITLE = 1000  # characters
 _MARKS = "# \t\r\n"
 
@@ -47,13 +48,13 @@ def read_rst(path: Path, report: Report) -> Iterator[Document]:
 
 
 def decoded(path: Path, report: Report | None = None) -> str:
-    """A file's text, without a byte order mark.
+    """A file's text, without a byte order mark. Line ends of a lone CR are LF.
 
     Raises:
         InputError: the file is too large, its encoding is not certain, or it is no text.
     """
     check_size(path)
-    return decode(path.read_bytes(), lost=report.lost if report else None)
+    return _LONE_CR.sub("\n", decode(path.read_bytes(), lost=report.lost if report else None))
 
 
 def markdown_headings(text: str, start: int = 0) -> Iterator[_Span]:
