@@ -28,7 +28,11 @@ from office_files import (
     write_zip,
 )
 
-PARAGRAPH = paragraph(run("The mill was built in 1902."))
+NUMBERED = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
+PARAGRAPH = paragraph(run("The mill was built in 1902."), properties=NUMBERED)
+LEVEL = '<w:lvl w:ilvl="0"><w:start w:val="4"/><w:lvlText w:val="%1."/></w:lvl>'
+NUMBERS = f'<w:abstractNum w:abstractNumId="0">{LEVEL}</w:abstractNum>'
+NUMBERS += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
 MAIL = """From: ann@example.org
 Subject: =?utf-8?q?Caf=C3=A9?=
 MIME-Version: 1.0
@@ -61,12 +65,13 @@ TEXTS = {
 def write_samples(folder: Path) -> None:
     write_collection(folder / "collection")
     write_pdf(folder / "a.pdf", ["The mill was built in 1902.", "It is red."])
-    write_docx(folder / "a.docx", PARAGRAPH + table(["Pump", "Built"], ["Wick", "1934"]))
+    pumps = table(["Pump", "Built"], ["Wick", "1934"])
+    write_docx(folder / "a.docx", PARAGRAPH + pumps, numbering=NUMBERS)
     write_xlsx(folder / "a.xlsx", row("Pump", "Built") + row("Wick", 1934))
     write_pptx(folder / "a.pptx", shape("The mill", kind="title") + shape("Built in 1902."))
     write_odt(folder / "a.odt", "<text:p>The mill was built in 1902.</text:p>")
-    pumps = pyarrow.table({"pump": ["Wick", "Marl"], "built": [1934, None]})
-    pyarrow.parquet.write_table(pumps, folder / "a.parquet")
+    rows = pyarrow.table({"pump": ["Wick", "Marl"], "built": [1934, None]})
+    pyarrow.parquet.write_table(rows, folder / "a.parquet")
     container = '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>'
     package = '<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
     package += '</manifest><spine><itemref idref="a"/></spine></package>'

@@ -205,7 +205,7 @@ def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
 def test_an_article_is_never_taken_for_navigation() -> None:
     assert text(f"<nav><a>Home</a><main><p>{BRIDGE}</main></nav>").endswith(BRIDGE)
     assert text(f"<header><h1>Bridges</h1></header><p>{BRIDGE}") == f"Bridges\n\n{BRIDGE}"
-    assert text("<nav><ol><li>Chapter 1<li>Chapter 2</ol></nav>") == "Chapter 1\n\nChapter 2"
+    assert text("<nav><ul><li>Chapter 1<li>Chapter 2</ul></nav>") == "Chapter 1\n\nChapter 2"
 
 
 @pytest.mark.parametrize(

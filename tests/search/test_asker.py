@@ -22,10 +22,10 @@ from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
-from fabir.search.asker import Asker, Found, Result, merge, pair_brackets
+from fabir.search.asker import Asker, Found, Result, after_number, merge, pair_brackets
 from fabir.search.index import Index, Passage
 from fabir.search.show import place
-from office_files import row, write_xlsx
+from office_files import paragraph, row, write_docx, write_xlsx
 
 FITTED = Calibration(
     bias=0.352,
@@ -614,3 +614,39 @@ def test_brackets_at_the_ends_of_an_answer_are_pairs(text: str, answer: str, pai
     begin = text.index(answer)
     start, end = pair_brackets(text, begin, begin + len(answer))
     assert text[start:end] == paired
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "shown"),
+    [
+        ("Rent\n\n4.2 Ann Lind pays.", "4.2 Ann Lind", "Ann Lind"),
+        ("4.2.1. Ann Lind pays.", "4.2.1. Ann Lind", "Ann Lind"),
+        ("4.2 Termination", "4.2", "4.2"),
+        ("4.2 Termination", "4.2 Termination", "4.2 Termination"),
+        ("It is 4.2 Ann", "4.2 Ann", "4.2 Ann"),
+        ("4.2 million people", "4.2 million people", "4.2 million people"),
+        ("3.5 GHz and more", "3.5 GHz", "3.5 GHz"),
+        ("12 Angry Men", "12 Angry Men", "12 Angry Men"),
+    ],
+)
+def test_an_answer_begins_behind_the_number_of_its_item(text: str, answer: str, shown: str) -> None:
+    begin = text.index(answer)
+    end = begin + len(answer)
+    start = after_number(text, begin, end, "Which section is about the termination?")
+    assert text[start:end] == shown
+
+
+def test_a_number_that_a_word_processor_gives_is_read(predictor: Predictor, tmp_path: Path) -> None:
+    level = '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:lvlText w:val="4.%1"/></w:lvl>'
+    numbering = f'<w:abstractNum w:abstractNumId="0">{level}</w:abstractNum>'
+    numbering += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+    changes = ["Added a dark mode.", "Fixed the crash when printing.", "Removed the old importer."]
+    item = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
+    runs = (f"<w:r><w:t>{change}</w:t></w:r>" for change in changes)
+    body = "".join(paragraph(run, properties=item) for run in runs)
+    write_docx(tmp_path / "a.docx", body, numbering=numbering)
+    index = Index.build([tmp_path / "a.docx"], tmp_path / "index")
+    found = Asker(index, predictor).ask("Which version fixed the crash?")[0]
+    assert found.text == "4.2"
+    assert found.sentence == "4.2 Fixed the crash when printing."
+    assert found.passage[found.passage_start : found.passage_end] == "4.2"

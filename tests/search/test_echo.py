@@ -38,6 +38,9 @@ def test_everything_else_stays_where_it_was(text: str) -> None:
         "When was the Marl tower built? Yours, Ann",
         "When was the Marl tower built?\n\nKind regards\nAnn",
         "Do you know who built the Marl tower? When was the Marl tower built? Ann is asking.",
+        "1. When was the Marl tower built?\n\n2. Who built the Marl tower?",
+        "4.1 When was the Marl tower built?\n\n4.2 Who built the Marl tower?",
+        "viii) When was the Marl tower built?\n\nix) Who built the Marl tower?",
     ],
 )
 def test_a_repeated_question_is_blank(text: str) -> None:
@@ -50,6 +53,11 @@ def test_a_repeated_question_is_blank(text: str) -> None:
         "The Marl tower was built in 1771.",
         "## When was the Marl tower built?\n\nIn 1771.",
         "Q: When was the Marl tower built?\nA: In 1771.",
+        "1. When was the Marl tower built?\n\nIn 1771.",
+        "4.1 When was the Marl tower built?\n\nIn 1771.",
+        "4.1. When was the Marl tower built?\n\nIn 1771.",
+        "viii. When was the Marl tower built?\n\nIn 1771.",
+        "(a) When was the Marl tower built?\n\nIn 1771.",
         "When was the Marl tower built? In 1771.",
         "When was the Marl tower built?\nThanks to a gift of 1770 it was built in 1771.",
         "When the Marl tower was built, the town had a wall.",
@@ -67,6 +75,18 @@ def test_marks_of_headings_and_items_are_blank() -> None:
         == "a   bold    word ,  one more , 2 * 3"
     )
     assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
+
+
+def test_numbers_in_brackets_before_items_are_blank() -> None:
+    text = "(a) 85 crowns\n\nb) free\n  (iv) see (b)\n12) mills"
+    assert blank_marks(text) == "    85 crowns\n\n   free\n       see (b)\n    mills"
+
+
+@pytest.mark.parametrize(
+    "text", ["4.2 Termination", "3. Mix the flour", "(see) it", "a)b", "iv. x"]
+)
+def test_other_numbers_and_brackets_stay(text: str) -> None:
+    assert blank_marks(text) == text
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Self
-from xml.etree.ElementTree import Element, TreeBuilder, XMLParser
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from zlib import error as CompressionError
 
 from fabir.documents.base import MAX_BYTES
 from fabir.errors import InputError
 
+DAMAGE = zipfile.BadZipFile, CompressionError, EOFError, ParseError
 MAX_ELEMENTS = 2_000_000  # in one wanted element: some 500 MB
 MAX_DEPTH = 256
 MAX_NAMES = 10_000  # of elements and attributes
@@ -80,13 +82,14 @@ class Archive:
         if info.header_offset < 0:  # a byte is missing further on
             raise zipfile.BadZipFile("a part begins before the file")
         size = info.file_size  # the directory's word: its stream ends there
-        self._size += 0 if name in self._opened else size
+        new = 0 if name in self._opened else size
+        if self._size + new > self._most:
+            raise InputError(f"larger than {self._most >> 20} MiB when unpacked")
+        if self._read + size > _TIMES * self._most:
+            raise InputError("refused: it repeats its parts too often")
+        self._size += new
         self._read += size
         self._opened.add(name)
-        if self._size > self._most:
-            raise InputError(f"larger than {self._most >> 20} MiB when unpacked")
-        if self._read > _TIMES * self._most:
-            raise InputError("refused: it repeats its parts too often")
         return self._zip.open(info)
 
     def mentions(self, name: str, word: bytes) -> bool:

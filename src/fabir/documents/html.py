@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
 from fabir.documents.encodings import decode
+from fabir.documents.html_lists import Lists
 from fabir.documents.html_tables import Table
 from fabir.documents.paragraphs import EXPONENT, Paragraph, TextBuilder
 from fabir.errors import InputError
@@ -134,6 +135,7 @@ class _Reader:
         self._pieces: list[str] = []  # of the paragraph that is open
         self._inside = dict.fromkeys(_COUNTED, 0)  # how many elements are open, by what they are
         self._tables: list[Table | None] = []
+        self._lists = Lists()
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
         self._bold = True  # whether all of its text is
@@ -184,6 +186,7 @@ class _Reader:
     def _begin(self, tag: str, node: LexborNode) -> None:
         if tag not in _INLINE:
             self._cut()
+            self._lists.begin(tag, node)
             self._begin_table_part(tag, node)
         elif tag == "br":
             self._pieces.append("\n")
@@ -203,6 +206,7 @@ class _Reader:
             self._cut()
             if tag == "h1" and not self.first_heading and self.paragraphs:
                 self.first_heading = self.paragraphs[-1].text if self.paragraphs[-1].heading else ""
+            self._lists.end(tag)
             self._end_table_part(tag)
         elif tag in _APART:
             self._pieces.append(" ")
@@ -258,6 +262,7 @@ class _Reader:
         else:
             text = "\n".join(filter(None, map(_clean, text.split("\n"))))
         if text:
+            text = self._lists.take() + text
             self._append(Paragraph(text, self._inside["heading"] > 0, bold))
 
     def _append(self, paragraph: Paragraph) -> None:

@@ -8,6 +8,8 @@ from xml.etree.ElementTree import Element
 
 from fabir.documents.archives import Archive, child, text_in
 from fabir.documents.base import Document, Report, telling_title, title_of
+from fabir.documents.list_numbers import with_number
+from fabir.documents.opendocument_lists import LIST_STYLES, Lists, OpenList
 from fabir.documents.paragraphs import (
     Cell,
     Paragraph,
@@ -20,7 +22,7 @@ from fabir.documents.paragraphs import (
 )
 from fabir.errors import InputError
 
-_BLOCKS = "text:p", "text:h", "table:table"
+_BLOCKS = "text:p", "text:h", "text:list", "table:table"
 _GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
 _OBJECTS = "draw:object", "draw:object-ole"
 _MARGINS = "style:header", "style:footer"
@@ -71,16 +73,23 @@ class _Reader:
         self._titles, self._hidden = {"Title"}, set()
         self._objects: set[str] = set()  # parts that were read
         self._looks: dict[str, list[Element]] = {}  # of the styles: their properties, last ones win
+        self._unnumbered: set[str] = set()  # styles of headings without numbers
+        self._lists = Lists()
         for part in ("styles.xml", "content.xml"):
             if part in archive:
-                self._know_styles(archive.elements(part, {"style:style"}))
+                self._know_styles(archive.elements(part, {"style:style", *LIST_STYLES}))
 
     def _know_styles(self, styles: Iterable[Element]) -> None:
         for style in styles:
+            if style.tag in LIST_STYLES:
+                self._lists.know_style(style)
+                continue
             name, properties = style.get("style:name", ""), child(style, "style:text-properties")
             parent = style.get("style:parent-style-name", "")
             if parent in self._titles:
                 self._titles.add(name)
+            if not style.get("style:list-style-name", parent not in self._unnumbered):
+                self._unnumbered.add(name)
             if style.get("style:family") in ("paragraph", "text"):
                 own = [] if properties is None else [properties]
                 self._looks[name] = [*self._looks.get(parent, ()), *own][-_MAX_BASES:]
@@ -91,12 +100,26 @@ class _Reader:
         for element in elements:
             if element.tag in ("text:p", "text:h"):
                 yield from self._paragraph(element)
+            elif element.tag == "text:list":
+                yield from self._list(element)
             elif element.tag == "table:table":
                 yield from self._table(element)
             elif element.tag in _OBJECTS:
                 yield from self._object(element)
             elif element.tag not in _NO_TEXT:
                 yield from self.blocks(element)
+
+    def _list(self, element: Element, outer: OpenList | None = None) -> Iterator[Paragraph]:
+        found = self._lists.begin_list(element, outer)
+        for item in element:
+            self._lists.begin_item(item, found)
+            for each in item:
+                if each.tag == "text:list":
+                    yield from self._list(each, found)
+                else:
+                    yield from self.blocks([each])
+            self._lists.end_item()
+            self._report.alive()
 
     def _object(self, element: Element) -> Iterator[Paragraph]:
         """A formula as it was typed, or the title and the table of a chart."""
@@ -114,12 +137,15 @@ class _Reader:
         if self._is_hidden(element):
             return
         after: list[Paragraph] = []
-        is_title = element.get("text:style-name") in self._titles
-        runs = self._pieces(element, after, Run(""))
-        paragraph = joined_runs(runs, is_title or element.tag == "text:h")
+        style = element.get("text:style-name")
+        number = self._lists.next(element, style not in self._unnumbered)
+        runs = list(self._pieces(element, after, Run("")))
+        filled = any(run.text for run in runs)
+        is_title = style in self._titles
+        found = joined_runs(runs, filled and (is_title or element.tag == "text:h"))
         if is_title and not self.title:
-            self.title = paragraph.text
-        yield paragraph
+            self.title = found.text
+        yield found._replace(text=with_number(number, found.text))
         yield from after
 
     def _pieces(self, element: Element, after: list[Paragraph], outer: Run) -> Iterator[Run]:

@@ -6,6 +6,7 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, text_of
+from fabir.documents.list_numbers import NUMBER
 from fabir.documents.tables import row_text
 from fabir.errors import InputError
 
@@ -15,6 +16,7 @@ _LAYOUT = 1000  # a cell with more characters than that holds text that is only 
 _NAME = 100  # the most characters of a column's name
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _MARKS = frozenset("☐☑☒✓✔✗✘•")  # they say nothing of what they stand before
+_NUMBER = re.compile(NUMBER)
 EXPONENT = re.compile(r"[+−-]?\d+")
 
 
@@ -121,6 +123,8 @@ def table_paragraphs(rows: Sequence[Sequence[Cell]], marked: int = 0) -> Iterato
             names = _joined(names, _spread(row, cells))
         elif _is_layout(cells) or (not names and _has_table(row)):
             yield from _blocks(row)
+        elif not names and len(cells) == 2 and _NUMBER.fullmatch(cells[0]):
+            yield from _item(row)
         elif undecided and _heads(row, rows[number + 1 :]):
             names, undecided = _spread(row, cells), False
         elif not names and len(cells) == 2 and _is_label(cells[0]):
@@ -142,6 +146,13 @@ def _is_layout(cells: Sequence[str]) -> bool:
 
 def _blocks(row: Sequence[Cell]) -> Iterator[Paragraph]:
     return (paragraph for cell in row for paragraph in cell or ())
+
+
+def _item(row: Sequence[Cell]) -> Iterator[Paragraph]:
+    """The paragraphs of a row whose first one is nothing but the number of the second."""
+    number, first, *rest = (each for each in _blocks(row) if each.text.strip())
+    yield first._replace(text=f"{number.text.strip()} {first.text.lstrip()}")
+    yield from rest
 
 
 def _is_label(cell: str) -> bool:

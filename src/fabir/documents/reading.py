@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree.ElementTree import ParseError
-from zipfile import BadZipFile
-from zlib import error as CompressionError
 
+from fabir.documents.archives import DAMAGE
 from fabir.documents.base import Document, ReadFile, printable
 from fabir.errors import InputError
 
-_DAMAGE = BadZipFile, CompressionError, EOFError, ParseError
 Skip = Callable[[str], None]  # gets the reason why a file or a part of it is skipped
 Notice = Callable[[str], None]  # gets a line about what is left out on purpose
 
@@ -86,7 +83,7 @@ def read_documents(
         ) from error
     except MemoryError as error:
         raise InputError(f"{printable(path)} needs too much memory to be read") from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         reason = printable(str(error))[:200]
         raise InputError(
             f"{printable(path)} cannot be read: damaged, or of another kind ({reason}). "

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from fabir.documents.archives import Archive, child, value
 from fabir.documents.base import Document, Report, title_of
 from fabir.documents.drawings import linked_paragraphs
+from fabir.documents.list_numbers import with_number
 from fabir.documents.office import (
     FALLBACK,
     Relation,
@@ -25,6 +26,7 @@ from fabir.documents.paragraphs import (
     table_paragraphs,
 )
 from fabir.documents.symbol_fonts import in_font
+from fabir.documents.word_numbers import Numbering
 from fabir.documents.word_styles import (
     MAX_COLUMNS,
     PLAIN,
@@ -78,7 +80,7 @@ def _margins(
     texts = (
         Paragraph(each.text)
         for part in parts
-        for each in reader.story(archive.elements(part, _BLOCKS, _GONE))
+        for each in reader.apart(archive.elements(part, _BLOCKS, _GONE))
     )
     yield from dict.fromkeys(texts)
 
@@ -94,17 +96,23 @@ class _Reader:
         self._archive, self._related, self._report = archive, related, report
         self._kept: list[Run] = []  # a paragraph whose end is deleted: the next one goes on there
         self._styles = read_styles(archive, related)
+        self._numbers = Numbering(archive, related, self._styles.numbers, report)
         self._notes: dict[tuple[str, str], list[Paragraph]] = {}
         for reference, (kind, name) in _NOTES.items():
             for part in parts_of_kind(related, archive, kind):
                 for note in archive.elements(part, {name}, _GONE):
-                    paragraphs = [Paragraph(each.text) for each in self.story(note)]
+                    paragraphs = [Paragraph(each.text) for each in self.apart(note)]
                     if kind == "comments":
                         paragraphs = comment(note.get("w:author", ""), paragraphs)
                     self._notes[reference, note.get("w:id", "")] = paragraphs
 
-    def story(self, elements: Iterable[Element]) -> Iterator[Paragraph]:
-        """All of a text that stands alone, such as a note or a cell."""
+    def apart(self, elements: Iterable[Element]) -> list[Paragraph]:
+        """All of a text beside the main one, such as a note, whose items are counted anew."""
+        with self._numbers.apart():
+            return list(self._story(elements))
+
+    def _story(self, elements: Iterable[Element]) -> Iterator[Paragraph]:
+        """All of a text that stands alone, such as a cell."""
         yield from self.blocks(elements)
         yield from self.rest()
 
@@ -137,13 +145,22 @@ class _Reader:
         runs, self._kept = [*self._kept, *_shown(pieces)], []
         if _ends_deleted(properties):
             self._kept = runs
-        elif any(run.text for run in runs):
-            is_heading = style in self._styles.headings or is_outlined(properties)
-            found = joined_runs(runs, is_heading)
-            if style in self._styles.titles and not self.title:
-                self.title = found.text
-            yield found
+        else:
+            yield from self._joined(runs, properties, style)
         yield from after
+
+    def _joined(
+        self, runs: list[Run], properties: Element | None, style: str
+    ) -> Iterator[Paragraph]:
+        """A paragraph behind its number; an empty one may have a number too."""
+        filled = any(run.text for run in runs)
+        is_heading = style in self._styles.headings or is_outlined(properties)
+        found = joined_runs(runs, filled and is_heading)
+        if filled and style in self._styles.titles and not self.title:
+            self.title = found.text
+        number = self._numbers.next(properties, style, filled)
+        if filled or number:
+            yield found._replace(text=with_number(number, found.text))
 
     def _pieces(
         self, element: Element, after: list[Paragraph], look: Run, font: str = ""
@@ -166,7 +183,7 @@ class _Reader:
         if piece.tag in _NOTES:
             return self._notes.pop((piece.tag, piece.get("w:id", "")), ())
         if piece.tag == "w:txbxContent":
-            return self.story(piece)
+            return self.apart(piece)
         if piece.tag == "textpath":  # WordArt
             return [Paragraph(piece.get("string", ""))]
         if piece.tag in _FILES:
@@ -210,7 +227,7 @@ class _Reader:
         """The cells by columns; one that is merged with the cell above repeats it."""
         cells: list[Cell] = [[]] * number_in(properties, "w:gridBefore", 0)
         for element in _descend(row, "w:tc"):
-            cell = list(self.story(element))
+            cell = list(self._story(element))
             settings = child(element, "w:tcPr")
             merged = child(settings, "w:vMerge")
             if merged is not None and merged.get("w:val") != "restart" and len(cells) < len(above):

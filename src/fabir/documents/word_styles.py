@@ -13,18 +13,27 @@ PLAIN = Run("")
 _OFF = "0", "false", "off"
 
 
+class StyleNumber(NamedTuple):
+    """How a style numbers its paragraphs: the id of a list and a level; empty if it has none."""
+
+    list: str = ""
+    level: str = ""
+
+
 class Styles(NamedTuple):
     """The ids of styles.
 
     titles: those that are based on the style Title
     looks: how the text of each looks
     bold_heads: those of tables with a bold first row
+    numbers: how each numbers its paragraphs
     """
 
     headings: set[str]
     titles: set[str]
     looks: dict[str, Run]
     bold_heads: set[str]
+    numbers: dict[str, StyleNumber]
 
 
 def read_styles(archive: Archive, related: dict[str, Relation]) -> Styles:
@@ -33,9 +42,9 @@ def read_styles(archive: Archive, related: dict[str, Relation]) -> Styles:
         for part in parts_of_kind(related, archive, "styles")
         for style in archive.elements(part, {"w:style"})
     }
-    found = Styles(set(), set(), {}, set())
+    found = Styles(set(), set(), {}, set(), {})
     for name in elements:
-        look = PLAIN
+        look, number = PLAIN, StyleNumber()
         for style in reversed(list(_bases(elements, name))):
             known = value(child(style, "w:name"), "w:val").lower()
             if known == "title":
@@ -45,7 +54,8 @@ def read_styles(archive: Archive, related: dict[str, Relation]) -> Styles:
             if any(map(_is_bold_head, style)):
                 found.bold_heads.add(name)
             look = look_of(child(style, "w:rPr"), look)
-        found.looks[name] = look
+            number = number_of(child(style, "w:pPr"), number)
+        found.looks[name], found.numbers[name] = look, number
     found.headings.update(found.titles)
     return found
 
@@ -61,6 +71,15 @@ def look_of(properties: Element | None, outer: Run) -> Run:
     if child(properties, "w:b") is not None:
         bold = is_on(properties, "w:b")
     return Run("", bold, position == "superscript" if position else outer.raised)
+
+
+def number_of(properties: Element | None, outer: StyleNumber) -> StyleNumber:
+    """The list and the level of paragraphs; `outer` says it where the properties say nothing."""
+    number = child(properties, "w:numPr")
+    return StyleNumber(
+        value(child(number, "w:numId"), "w:val", outer.list),
+        value(child(number, "w:ilvl"), "w:val", outer.level),
+    )
 
 
 def _bases(styles: dict[str, Element], name: str) -> Iterator[Element]:

@@ -1,5 +1,6 @@
 """Answers questions from an index: retrieves passages, reads them and merges their answers."""
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,12 +13,14 @@ from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.echo import blank_marks, repeats_question
 from fabir.search.index import Copy, Index, Passage
+from fabir.search.terms import words
 from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 
 CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
 _BRACKETS = "()", "[]", "<>"
+_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,8}\.?\s+(?=[A-Z]{4}|[A-Z][a-z]{2})")
 PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
 
@@ -148,7 +151,8 @@ class Asker:
         """What a predictor reads: the question, and each passage with what stands above it.
 
         That is the heading before it, and the names of the columns if it goes on with a table.
-        Marks of headings and items are blank, and so is what only repeats the question.
+        Marks of headings and items are blank, such as "#" and "a)", and so is what only repeats the
+        question. Numbers such as "4.2" stay: questions ask for them.
         """
         blank = self.index.blank_echoes
         return [
@@ -217,6 +221,7 @@ def _within(passage: Passage, reading: Reading, question: str) -> Reading:
         if start < 0:
             continue
         start, end = pair_brackets(passage.text, start, end)
+        start = after_number(passage.text, start, end, question)
         text = passage.text[start:end]
         if not repeats_question(text, question):
             answers.append(Answer(text, start, end, answer.score))
@@ -239,6 +244,18 @@ def pair_brackets(text: str, start: int, end: int) -> tuple[int, int]:
             end -= 1
     inside = text[start:end]
     return end - len(inside.lstrip()), start + len(inside.rstrip())
+
+
+def after_number(text: str, start: int, end: int, question: str) -> int:
+    """Where an answer begins without the number of its heading or item: "4.2 Termination".
+
+    If the rest has only words of the question, the number is what it asks for.
+    """
+    found = _NUMBER.match(text, start, end)
+    if not found or text[text.rfind("\n", 0, start) + 1 : start].strip():
+        return start
+    rest = text[found.end() : end]
+    return start if set(words(rest)) <= set(words(question)) else found.end()
 
 
 def merge(

@@ -5,23 +5,28 @@ A question with its answer behind it, as in a list of frequent questions, is evi
 
 import re
 
+from fabir.documents.list_numbers import IN_BRACKETS, NUMBER
 from fabir.search.terms import Language, words
 from fabir.text.lines import unwrap_lines
 from fabir.text.sentences import sentences
 
 _SHARE = 0.6  # of a question's content words from which a sentence repeats it
 _MARKED = re.compile(
-    r"^[ \t]*(?:#{1,6}|[-*+•>])(?=[ \t])|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
+    rf"^[ \t]*(?:#{{1,6}}|[-*+•>]|{IN_BRACKETS})(?=[ \t])"
+    r"|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
     r"|(?<!\w)(?P<mark>\*{1,3})(?=[^\s*])(?P<inner>[^*]{1,200})(?<=\S)(?P=mark)(?!\w)"  # of words
     r"|(?<=\])\((?=[^()\s]*[/#.])[^()\s]+\)|\s<[^<>`\s]+>(?=`_)"  # the target of a link
     r"|`{1,3}",
     re.MULTILINE,
 )
 _ASKS = re.compile(
-    r"\s*(?:#{1,6}|[-*+•>–]|\(?\w{1,3}[.)]|Q(?:uestion)?\s?\d*[:.])?\s*"  # an item or a heading
+    rf"\s*(?:#{{1,6}}|[-*+•>–]|\(?\w{{1,3}}[.)]|{NUMBER}"  # an item or a heading
+    r"|Q(?:uestion)?\s?\d*[:.])?\s*"
     r"\b(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|does|did|can)\b",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(NUMBER)
+_BEFORE = re.compile(rf"\W*(?:{NUMBER})?\W*")  # what a line has before its text
 _WISHES = re.compile(
     r"\b(?:(?:like|love|want|wish|need) to know|wonder(?:ed|ing)?|(?:you|any\w+|some\w+) knows?"
     r"|tell me)\b",
@@ -40,7 +45,10 @@ _CHOICE = frozenset(["or", "between", "which"])
 
 
 def blank_marks(text: str) -> str:
-    """Replace the marks of headings, items and emphasis by spaces. The length stays the same."""
+    """Replace the marks of headings, items and emphasis by spaces. The length stays the same.
+
+    Numbers without brackets stay: questions ask for "4.2" and "step 3", but seldom for "(b)".
+    """
     return _MARKED.sub(_blank, text)
 
 
@@ -58,6 +66,7 @@ def blank_echoes(text: str, question: str, language: Language) -> str:
     asked = {language.stem(word) for word in language.content_words(question)}
     blank = text
     spans = sentences(unwrap_lines(text))
+    spans = [span for span in spans if not _NUMBER.fullmatch(text, *span)]
     parts = [text[start:end] for start, end in spans]
     for number, (start, end) in enumerate(spans):
         part = parts[number]
@@ -76,7 +85,7 @@ def _is_question(sentence: str) -> bool:
 
 def _is_answered(text: str, start: int, parts: list[str], number: int) -> bool:
     """Whether a question begins a line, and no question and no end of a letter follows."""
-    begins = not re.search(r"\w", text[text.rfind("\n", 0, start) + 1 : start])
+    begins = _BEFORE.fullmatch(text, text.rfind("\n", 0, start) + 1, start)
     after = parts[number + 1] if number + 1 < len(parts) else ""
     followed = after and not _is_question(after) and not _CLOSES.match(after)
     wishes = _WISHES.search(parts[number])
