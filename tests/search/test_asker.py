@@ -22,7 +22,7 @@ from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
-from fabir.search.asker import Asker, Found, Result, after_number, merge, pair_brackets
+from fabir.search.asker import Asker, Found, Result, after_number, merge, pair_brackets, whole_name
 from fabir.search.index import Index, Passage
 from fabir.search.show import place
 from office_files import paragraph, row, write_docx, write_xlsx
@@ -634,6 +634,23 @@ def test_an_answer_begins_behind_the_number_of_its_item(text: str, answer: str, 
     end = begin + len(answer)
     start = after_number(text, begin, end, "Which section is about the termination?")
     assert text[start:end] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "shown"),
+    [
+        ("see multi-user.target, which", "multi-user", "multi-user.target"),
+        ("call env.run() first", "env", "env.run()"),
+        ("the file TPX.BIN.", "TPX", "TPX.BIN"),
+        ("the file TPX.BIN.", "TPX.BIN", "TPX.BIN"),
+        ("in 1902.The mill", "1902", "1902"),
+        ("a kite (new)", "kite", "kite"),
+        ("a kite.", "kite", "kite"),
+    ],
+)
+def test_an_answer_does_not_end_inside_a_name(text: str, answer: str, shown: str) -> None:
+    start = text.index(answer)
+    assert text[start : whole_name(text, start + len(answer))] == shown
 
 
 def test_a_number_that_a_word_processor_gives_is_read(predictor: Predictor, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from fabir.text.sentences import sentences
 
 CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
 _BRACKETS = "()", "[]", "<>"
+_REST_OF_NAME = re.compile(r"(?:[._](?:[a-z0-9]\w*|[A-Z0-9]{2,5}\b)|\(\))+")  # no next sentence
 _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,8}\.?\s+(?=[A-Z]{4}|[A-Z][a-z]{2})")
 PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
@@ -222,6 +223,7 @@ def _within(passage: Passage, reading: Reading, question: str) -> Reading:
             continue
         start, end = pair_brackets(passage.text, start, end)
         start = after_number(passage.text, start, end, question)
+        end = whole_name(passage.text, end)
         text = passage.text[start:end]
         if not repeats_question(text, question):
             answers.append(Answer(text, start, end, answer.score))
@@ -244,6 +246,12 @@ def pair_brackets(text: str, start: int, end: int) -> tuple[int, int]:
             end -= 1
     inside = text[start:end]
     return end - len(inside.lstrip()), start + len(inside.rstrip())
+
+
+def whole_name(text: str, end: int) -> int:
+    """Where an answer ends that would stop inside a name such as "multi-user.target" or "run()"."""
+    found = _REST_OF_NAME.match(text, end) if text[end - 1 : end].isalnum() else None
+    return found.end() if found else end
 
 
 def after_number(text: str, start: int, end: int, question: str) -> int:
