@@ -24,11 +24,13 @@ def main() -> None:
     if len(shares) != len(options.models):
         parser.error("give one share for each model")
     first, *others = [TorchModel.load(find_model(name)) for name in options.models]
-    if any(each.settings.network != first.settings.network for each in others):
+    named = [dict(each.network.named_parameters()) for each in (first, *others)]
+    shapes = [{name: weight.shape for name, weight in each.items()} for each in named]
+    if any(each != shapes[0] for each in shapes):  # rates of dropout may differ
         parser.error("the models have different networks")
     with torch.no_grad():
-        for name, weight in first.network.named_parameters():
-            same = [dict(each.network.named_parameters())[name] for each in others]
+        for name, weight in named[0].items():
+            same = [each[name] for each in named[1:]]
             weight.copy_(torch.tensordot(shares / shares.sum(), torch.stack([weight, *same]), 1))
     first.save(options.output)
 

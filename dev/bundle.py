@@ -20,8 +20,10 @@ def main() -> None:
     options = parser.parse_args()
     models = dict(each.split("=", 1) for each in options.models)
     files = {name: model_files(Path(folder)) for name, folder in models.items()}
+    kept = [each for each in BUNDLED_MODELS.iterdir() if each.is_dir() and each.name not in models]
     for shared in (VOCABULARY, WORDS):
-        if len({each[shared].read_bytes() for each in files.values()}) > 1:
+        all_files = [*files.values(), *map(model_files, kept)]
+        if len({each[shared].read_bytes() for each in all_files}) > 1:
             parser.error(f"the models have different words: {shared} is not the same")
     for name, of_model in files.items():
         (BUNDLED_MODELS / name).mkdir(exist_ok=True)

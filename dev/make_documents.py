@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    written = list(read_documents(sorted(HERE.glob("*.txt"))))
+    written = list(read_documents(sorted(HERE.glob("*.txt"), key=_place)))
     schemas = json.loads((HERE / "schemas.json").read_text())
     documents, documents_held = hold_back(written)
     filled, filled_held = hold_back(schemas)
@@ -54,6 +54,12 @@ def main() -> None:
             f"{name}: {len(data.passages)} passages, {len(data)} questions, {answered} with an "
             "answer"
         )
+
+
+def _place(path: Path) -> tuple[int, str]:
+    """Later rounds stand behind the first seven, so that these keep what is held back of them."""
+    round_number = int(re.findall(r"\d*$", path.stem)[0] or 1)
+    return max(round_number, 7), path.name
 
 
 def hold_back(items: list[T]) -> tuple[list[T], list[T]]:

@@ -21,13 +21,13 @@ from fabir.text.tokens import tokenise
 # The official metrics of the bundled readers, without the questions whose two best spans nearly
 # tie. A new reader has new ones.
 NEAR_TIES = {
-    "fast": {"nature-5", "sport-10", "sport-6", "travel-6"},
+    "fast": {"company-3", "nature-10", "nature-4"},
     "accurate": {
         *("company-10", "company-7", "life-6", "life-7", "manual-7", "town-1", "town-4", "town-8"),
     },
 }
 PINNED = {
-    "fast": {"exact": 67.708, "f1": 76.194, "total": 96},
+    "fast": {"exact": 69.072, "f1": 77.215, "total": 97},
     "accurate": {"exact": 69.565, "f1": 76.167, "total": 92},
 }
 ADVICE = """The scores of a bundled reader differ from the pinned ones.
