@@ -83,6 +83,19 @@ def test_the_command_line_counts_more_than_a_variable(monkeypatch: pytest.Monkey
     assert options["log_format"] == "text"
 
 
+@pytest.mark.parametrize("variable", [None, "https://from.example"])
+def test_an_option_that_is_repeated_adds_names_and_replaces_its_variable(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None
+) -> None:
+    if variable:
+        monkeypatch.setenv("FABIR_CORS", variable)
+    hosts = "--allow-host", "a.example", "b.example", "--allow-host", "c.example"
+    _, options = served(monkeypatch, *hosts, "--cors", "https://a.example", "--cors", "*")
+    assert options["names"] == ["a.example", "b.example", "c.example"]
+    assert options["cors"] == ["https://a.example", "*"]
+    assert served(monkeypatch)[1]["cors"] == ([variable] if variable else [])
+
+
 def test_a_variable_of_no_option_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "FABIR_TOKENFILE", "FABIR_TOKEN", "fabir_port", "OTHER":
         monkeypatch.setenv(name, "a")

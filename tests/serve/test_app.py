@@ -1,6 +1,7 @@
 """What is answered over HTTP, and what is refused how; in this process, without a network."""
 
 import asyncio
+import gzip
 import json
 import re
 from collections.abc import AsyncIterator
@@ -128,8 +129,12 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
         ('{"question": "Who?", "passage"', 400, "not valid JSON"),
         ("", 422, "object"),
         ("[]", 422, "object"),
-        ("[" * 100_000, 400, "body"),
-        (b'{"question": "Who?", "passage": "\xff"}', 400, "body"),
+        ("[" * 100_000, 400, "the body cannot be read: its JSON is nested too deeply"),
+        (
+            '{"question": "Was macht der B\xe4r?", "passage": "a"}'.encode("latin-1"),
+            400,
+            "the body is not UTF-8, from byte 29 on: encode it as UTF-8",
+        ),
         ('{"question": "Who?", "passage": "\x01"}', 400, "not valid JSON"),
         (
             '{"question": "Who?", "passage": "\\ud800 a"}',
@@ -192,7 +197,11 @@ def test_offsets_count_characters_whatever_they_are(predictor: Predictor) -> Non
             422,
             "threshold: it must be a number",
         ),
-        ('{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}", 400, "body"),
+        (
+            '{"question": "Who?", "passage": "a", "top_k": ' + "9" * 5000 + "}",
+            400,
+            "the body cannot be read: a number in its JSON has too many digits",
+        ),
         (
             json.dumps({"question": "w" * 1001, "passage": "a"}),
             422,
@@ -215,6 +224,18 @@ def test_what_cannot_be_used_is_refused_in_a_line(
     assert "\n" not in found.json()["detail"]
 
 
+def test_a_compressed_body_is_refused(predictor: Predictor) -> None:
+    body, headers = gzip.compress(json.dumps(ASKED).encode()), {"content-encoding": "gzip"}
+    found = post(predictor, "/answer", content=body, headers=JSON | headers)
+    assert found.status_code == 415
+    assert "Content-Encoding" in found.json()["detail"]
+    assert found.headers["accept-encoding"] == "identity"
+    plain = {"content-encoding": "Identity"}
+    assert post(predictor, "/answer", json=ASKED, headers=plain).status_code == 200
+    got = talk(predictor, lambda client: client.get("/health", headers=headers))
+    assert got.status_code == 200  # there is no body
+
+
 def test_a_body_in_pieces_is_limited_too(predictor: Predictor) -> None:
     async def pieces() -> Any:
         for _ in range(200):
@@ -231,7 +252,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 
     async def run() -> None:
         with pytest.raises(guard.HTTPException) as refused:
-            await guard._limited(lambda: asyncio.sleep(60, {}))()
+            await guard._limited({"headers": []}, lambda: asyncio.sleep(60, {}))()
         assert refused.value.status_code == 408
 
     asyncio.run(run())
@@ -464,6 +485,25 @@ def test_behind_a_proxy_it_may_have_a_path(predictor: Predictor) -> None:
     *_, schema, metrics = asyncio.run(run())
     assert schema.json()["servers"] == [{"url": "/qa"}]
     assert 'fabir_requests_total{path="/health",status="200"} 1.0' in metrics.text
+
+
+def test_a_path_with_a_slash_too_many_is_not_redirected(predictor: Predictor) -> None:
+    """A client would send its text and its token again, to an address that the proxy made up."""
+
+    async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
+        return [await client.post(path, json=ASKED) for path in ("/answer/", "/answer//", "/no/")]
+
+    async def run() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(create_app(predictor), root_path="/qa")
+        async with httpx.AsyncClient(transport=transport, base_url="http://test/qa") as client:
+            return await call(client)
+
+    for root, found in ("", talk(predictor, call)), ("/qa", asyncio.run(run())):
+        assert [each.status_code for each in found] == [404] * 3
+        assert not any("location" in each.headers for each in found)
+        *near, other = (each.json()["detail"] for each in found)
+        assert near == [f"there is no such path: it is {root}/answer"] * 2
+        assert other == "Not Found"
 
 
 def test_it_can_be_part_of_another_application(predictor: Predictor) -> None:

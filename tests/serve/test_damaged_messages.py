@@ -37,6 +37,7 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\nCookie: a=b\r\n\r\n"
 WHOLE = [
     message(BODY),
     message(BODY, "/ask", "Expect: 100-continue", "Connection: close"),
+    message(BODY, "/answer", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"),
     CHUNKED,
     GET,
     GET + message(BODY),

@@ -40,6 +40,20 @@ def test_its_variables_are_those_of_the_command(
         assert known <= {*used}
 
 
+def test_a_proxy_says_what_it_was_asked_with() -> None:
+    """Caddy does without being told."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").iterdir(), ROOT / "compose.yaml"]
+    blocks = [
+        block
+        for page in pages
+        for block in re.findall(r"\{[^{}]*proxy_pass[^{}]*\}", page.read_text(encoding="utf-8"))
+    ]
+    assert blocks
+    for block in blocks:
+        for name in "Host", "X-Forwarded-For", "X-Forwarded-Proto":
+            assert f"proxy_set_header {name} " in block
+
+
 def test_what_is_copied_into_the_image_is_there() -> None:
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")

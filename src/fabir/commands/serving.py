@@ -59,6 +59,7 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host",
         nargs="+",
+        action=_Extend,
         default=[],
         metavar="NAME",
         help="host names to accept in requests besides localhost and IP addresses, for example a "
@@ -67,6 +68,7 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cors",
         nargs="+",
+        action=_Extend,
         default=[],
         metavar="ORIGIN",
         help="origins whose pages may ask, such as https://a.example; * for any (none)",
@@ -84,6 +86,21 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         help="requests must have one of the tokens in FILE, one a line; FABIR_TOKEN in the "
         "environment can have a token itself",
     )
+
+
+class _Extend(argparse.Action):
+    """Adds to the values given before. The first replace the default, which may be a variable's."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        before = [] if before is self.default else before
+        setattr(namespace, self.dest, [*before, *values])
 
 
 _SWITCH = {"1": True, "true": True, "0": False, "false": False}

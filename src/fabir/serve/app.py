@@ -11,15 +11,17 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.cors import CORSMiddleware
 
 from fabir import __version__
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
+from fabir.serve.access import host_names, page_origins
 from fabir.serve.attention import Explainer
 from fabir.serve.batching import MAX_WAITING, BusyError
-from fabir.serve.guard import Guard
+from fabir.serve.guard import Guard, path_in_app
 from fabir.serve.messages import PROBLEMS, Problem
 from fabir.serve.service import Parts, Service
 from fabir.serve.tokens import BearerToken, refuse
@@ -42,7 +44,7 @@ def create_app(
     tokens: Collection[str] = (),
     max_waiting: int = MAX_WAITING,
     allowed_hosts: Collection[str] | None = None,
-    cors: Sequence[str] = (),
+    cors: Collection[str] = (),
 ) -> FastAPI:
     """The service as an ASGI application. Its `state.service` is a `Service`.
 
@@ -58,11 +60,14 @@ def create_app(
             requests are answered with 503
         allowed_hosts: names to accept in the Host header, besides "localhost" and IP addresses;
             None accepts any host, unlike `fabir serve` on this computer only
-        cors: origins whose pages may ask, such as "https://a.example"; "*" for any
+        cors: origins whose pages may ask, such as ["https://a.example"]; ["*"] for any
 
     Raises:
-        InputError: the tokens are one string, or one of them has characters that none may have.
+        InputError: the tokens, hosts or origins are one string, or one of them has a form that none
+            may have.
     """
+    allowed_hosts = None if allowed_hosts is None else host_names(allowed_hosts)
+    cors = page_origins(cors)
     service = Service(Parts(predictor, asker, explainer, tokens), max_waiting)
 
     @asynccontextmanager
@@ -71,14 +76,16 @@ def create_app(
         service.close()
 
     app = FastAPI(
-        title="fabir", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan
+        title="fabir",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,  # to http:// behind some proxies, and clients send the token along
     )
     app.state.service = service
     _add_endpoints(app, service, bool(tokens))
-    app.exception_handler(RequestValidationError)(_reject_invalid)
-    app.exception_handler(InputError)(_reject_input)
-    app.exception_handler(BusyError)(_report_busy)
-    app.exception_handler(Exception)(_report_bug)
+    _add_error_handlers(app)
     if tokens:
         app.add_middleware(AuthenticationMiddleware, backend=BearerToken(service), on_error=refuse)
     _add_middleware(app, service, allowed_hosts, cors)
@@ -108,6 +115,15 @@ def _add_endpoints(app: FastAPI, service: Service, protected: bool) -> None:
         app.head(path, include_in_schema=False)(handler)
 
 
+def _add_error_handlers(app: FastAPI) -> None:
+    app.exception_handler(400)(_reject_body)
+    app.exception_handler(404)(partial(_report_absent, _paths(app)))
+    app.exception_handler(RequestValidationError)(_reject_invalid)
+    app.exception_handler(InputError)(_reject_input)
+    app.exception_handler(BusyError)(_report_busy)
+    app.exception_handler(Exception)(_report_bug)
+
+
 def _add_middleware(
     app: FastAPI,
     service: Service,
@@ -135,6 +151,31 @@ def _is_sane(request_id: str) -> bool:
 
 def _paths(app: FastAPI) -> frozenset[str]:
     return frozenset(getattr(route, "path", "") for route in app.routes)
+
+
+async def _report_absent(paths: frozenset[str], request: Request, error: Exception) -> JSONResponse:
+    """Name the right path to a request whose path only has a slash too many."""
+    assert isinstance(error, HTTPException)
+    path, root = path_in_app(request.scope), request.scope.get("root_path", "")
+    right = f"/{path.strip('/')}"
+    if path in paths or right not in paths:
+        return _problem(404, error.detail)
+    return _problem(404, f"there is no such path: it is {root}{right}")
+
+
+async def _reject_body(request: Request, error: Exception) -> JSONResponse:
+    """Say why a body could not be read. FastAPI says it only of a mistake in JSON's grammar."""
+    assert isinstance(error, HTTPException)
+    cause = error.__cause__
+    if isinstance(cause, UnicodeDecodeError):
+        detail = f"the body is not UTF-8, from byte {cause.start} on: encode it as UTF-8"
+    elif isinstance(cause, RecursionError):
+        detail = "the body cannot be read: its JSON is nested too deeply"
+    elif isinstance(cause, ValueError):  # of int()
+        detail = "the body cannot be read: a number in its JSON has too many digits"
+    else:
+        detail = error.detail
+    return _problem(400, detail)
 
 
 async def _reject_invalid(request: Request, error: Exception) -> JSONResponse:

@@ -1,9 +1,10 @@
 """HTTP connections with limits that uvicorn lacks: on the size of a request's head and the time for
-it. Idle connections make room for new ones."""
+it. Idle connections make room for new ones. A request to upgrade is ignored."""
 
 import asyncio
 from weakref import WeakSet
 
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 1_000
@@ -26,6 +27,7 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) + 1 >= MAX_CONNECTIONS:
             self._make_room()
         super().connection_made(transport)
+        self.parser = _Parser(self)
         self._requests: WeakSet[RequestResponseCycle] = WeakSet()
         self._wait_for_head()
 
@@ -50,6 +52,8 @@ class Connection(HttpToolsProtocol):
         if size > MAX_HEAD or len(self.headers) > MAX_HEADERS:
             self._refuse_head()
             raise ValueError("too large")  # ends the parsing
+        if self.parser.should_upgrade() and b"upgrade" in dict(self.headers):
+            return  # it begins again, see `_Parser`
         self._stop_waiting()
         self._head, self._in_body = 0, True
         super().on_headers_complete()
@@ -61,8 +65,9 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_message_complete(self) -> None:
-        self._in_body = False
-        super().on_message_complete()
+        if self._in_body:
+            self._in_body = False
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -107,3 +112,36 @@ class Connection(HttpToolsProtocol):
                 % (len(_TOO_LARGE), _TOO_LARGE)
             )
             self.transport.close()
+
+
+class _Parser(HttpRequestParser):
+    """Ignores a request to upgrade to another protocol, such as h2c: see RFC 9110, 7.8.
+
+    To httptools such a request ends with its head. So it begins again: the head is read without the
+    upgrade, and then the body.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._begin()
+
+    def _begin(self) -> None:
+        super().__init__(self._connection)
+        self.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+    def feed_data(self, data: bytes) -> None:  # type: ignore[override]
+        rest = memoryview(data)
+        while True:
+            try:
+                return super().feed_data(rest)
+            except HttpParserUpgrade as head_end:
+                rest = rest[head_end.args[0] :]
+            head = self._head_without_upgrade()
+            self._begin()
+            super().feed_data(head)
+
+    def _head_without_upgrade(self) -> bytes:
+        asked = self.get_method(), self._connection.url, self.get_http_version().encode()
+        kept = [each for each in self._connection.headers if each[0] != b"upgrade"]
+        lines = [b"%b %b HTTP/%b" % asked, *(b"%b: %b" % each for each in kept), b"", b""]
+        return b"\r\n".join(lines)

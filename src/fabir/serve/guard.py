@@ -29,6 +29,7 @@ _BODY_TIMEOUT = 60  # seconds to wait for all of it
 _UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
+_ENCODED = "the body has a Content-Encoding: send it as it is, without this header"
 _STOPPING = JSONResponse({"detail": "the service stops: ask again in a moment"}, 503)
 _ACCESS = logging.getLogger("fabir.access")
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
@@ -74,7 +75,7 @@ class Guard:
         app: App = self.app if self._host_is_allowed(scope) else _UNKNOWN_HOST
         try:
             with self.metrics.in_progress.labels(path).track_inprogress():
-                await app(scope, _limited(receive), send_and_record)
+                await app(scope, _limited(scope, receive), send_and_record)
         except asyncio.CancelledError:  # the service stops, and has waited long enough
             if not started_to_answer:
                 await _STOPPING(scope, receive, send_and_record)
@@ -115,13 +116,16 @@ def _log(scope: Message, status: int, seconds: float) -> None:
     _ACCESS.info("%(method)s %(path)s %(status)d", fields, extra=fields)
 
 
-def _limited(receive: Receive) -> Receive:
-    """Wrap `receive` to reject a body that is too large or too slow."""
+def _limited(scope: Message, receive: Receive) -> Receive:
+    """Wrap `receive` to reject a body that is compressed, too large or too slow."""
+    coding = dict(scope["headers"]).get(b"content-encoding", b"identity")
     size = 0
     end = time.monotonic() + _BODY_TIMEOUT
 
     async def limited() -> Message:
         nonlocal size
+        if coding.lower() != b"identity":
+            raise HTTPException(415, _ENCODED, {"accept-encoding": "identity"})
         try:
             async with asyncio.timeout(min(_PART_TIMEOUT, max(0, end - time.monotonic()))):
                 message = await receive()

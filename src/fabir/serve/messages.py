@@ -170,10 +170,11 @@ class Health(BaseModel):
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": description}
     for status, description in {
-        400: "The body is not JSON",
+        400: "The body is not JSON in UTF-8",
         401: "The service has a token, and the request does not",
         408: "The rest of the body did not come",
         413: "The body is too large",
+        415: "The body has a Content-Encoding",
         421: "The host of the request is not allowed",
         422: "A field is missing, unknown, blank, too long or of another type",
         503: "Too much is waiting; Retry-After says when to try again",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabir.errors import InputError
+from fabir.serve.access import MAX_PORT, host_names, page_origins
 
 if TYPE_CHECKING:
     from fabir.serve.service import Parts, Service
@@ -24,10 +25,7 @@ _PACKAGES = (
     "pythonjsonlogger",
     "uvicorn",
 )
-_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
-_ORIGIN = re.compile(r"\*|https?://[^\s/?#@]+")
 _ROOT = re.compile(r"(/[^\s/?#]+)*")
-_MAX_PORT = 65_535
 _BACKLOG = 1_000  # connections that wait to be accepted
 
 
@@ -141,14 +139,10 @@ def _handle_signals_of_start() -> None:
 def _check(host: str, port: int, names: Sequence[str], cors: Sequence[str], root_path: str) -> None:
     if not host:
         raise InputError("--host is empty: name an address, such as 127.0.0.1")
-    if not 0 <= port <= _MAX_PORT:
-        raise InputError(f"--port {port} is no port: choose one from 0 to {_MAX_PORT}")
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise InputError(f"{name!r} is no name of a host: give it without scheme and port")
-    for origin in cors:
-        if not _ORIGIN.fullmatch(origin):
-            raise InputError(f"{origin!r} is no origin: give it as https://a.example, or * for any")
+    if not 0 <= port <= MAX_PORT:
+        raise InputError(f"--port {port} is no port: choose one from 0 to {MAX_PORT}")
+    host_names(names)
+    page_origins(cors)
     if not _ROOT.fullmatch(root_path):
         raise InputError(f"--root-path {root_path!r} is no path: give it as /qa")
 
