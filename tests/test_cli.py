@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabir.answer.predictor import Answer, Predictor, Reading
-from fabir.cli import main
+from fabir.cli import build_parser, main
 from fabir.data.squad import Dataset, read_squad, write_squad
 from fabir.files import writing
 from fabir.runtime.store import read_settings
@@ -618,6 +618,20 @@ def test_compact_makes_a_reader_that_answers(
     assert "MiB" in run(capsys, "compact", reader, "--output", small, "--words", 5)
     run(capsys, "answer", "What pulls?", "--passage", passage, "--reader", small)
     assert "another folder" in refused(capsys, "compact", reader, "--output", reader)
+
+
+def test_an_option_for_several_values_may_be_repeated() -> None:
+    repeated = set()
+    for name, parser in build_parser().commands.items():
+        for each in parser._actions + parser._mutually_exclusive_groups:
+            each.required = False
+        for option in (each for each in parser._actions if each.option_strings):
+            if option.nargs in ("+", "*"):
+                flag = option.option_strings[-1]
+                options, _ = parser.parse_known_args([flag, "a", "b", flag, "c"])
+                assert [*map(str, getattr(options, option.dest))] == ["a", "b", "c"], flag
+                repeated.add(f"{name} {flag}")
+    assert repeated >= {"serve --cors", "train --train", "predict --keep", "vary --kinds"}
 
 
 def test_unknown_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

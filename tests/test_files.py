@@ -119,6 +119,42 @@ def test_new_files_have_the_rights_that_files_usually_get(tmp_path: Path) -> Non
     assert stat.S_IMODE((tmp_path / "file.json").stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file.json"
+    path.touch()
+    path.chmod(mode)
+    with replacing(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        temporary.write_text("new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_of_a_link_the_file_behind_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("vault").mkdir()
+    target, link = Path("vault", "file.json"), Path("link.json")
+    link.symlink_to(target)
+    if there:
+        target.write_text("old")
+        target.chmod(0o600)
+    with writing(link):
+        (Path("vault") / ".file.json.x.partial").touch()
+        with pytest.raises(InputError, match="another process is writing"), writing(target):
+            pass
+        write_json(link, {})
+    with writing(link):
+        pass
+    assert link.is_symlink()
+    assert json.loads(target.read_text()) == {}
+    assert not there or stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert names(tmp_path) == ["link.json", "vault"]
+    assert names(Path("vault")) == ["file.json"]
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for path in (tmp_path / "file" / "inside.txt", tmp_path):

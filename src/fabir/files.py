@@ -64,17 +64,19 @@ def cache_folder(kind: str) -> Path:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`. On success the file is flushed and replaces `path`.
 
-    On an exception the temporary file is removed and `path` stays as it was. A killed process
-    leaves the temporary file behind, see `remove_partial`.
+    A file that is replaced passes on its permissions. Of a symbolic link the file that it points to
+    is replaced. On an exception the temporary file is removed and `path` stays as it was. A killed
+    process leaves the temporary file behind, see `remove_partial`.
 
     Raises:
         InputError: the folder cannot be written, or the disk is full.
     """
     path = Path(path)
     check_output(path)
+    target = followed(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(_PARTIAL, f".{path.name}.", path.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(_PARTIAL, f".{target.name}.", target.parent)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     os.close(handle)
@@ -83,14 +85,27 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.chmod(temporary, permissions(target))
+        os.replace(temporary, target)
     except OSError as error:
         if error.errno not in _FULL:
             raise
         raise InputError(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def followed(path: str | Path) -> Path:
+    """The file that a symbolic link points to, which may be missing; any other path as it is."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def permissions(path: str | Path) -> int:
+    """The permissions of a file; if it is missing, those that new files get."""
+    try:
+        return os.stat(path).st_mode & 0o777
+    except OSError:
+        return 0o666 & ~_umask()
 
 
 @contextmanager
@@ -136,7 +151,7 @@ def writing(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     Raises:
         InputError: another process is writing it, or its folder cannot be written.
     """
-    path = Path(os.path.abspath(path))
+    path = Path(os.path.abspath(followed(path)))
     with locked(path.with_name(f".{path.name}.lock"), wait=wait) as ours:
         if not ours:
             raise InputError(f"another process is writing {path}: wait for it, or name another")

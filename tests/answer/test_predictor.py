@@ -136,7 +136,7 @@ def test_a_blank_passage_has_no_answers(predictor: Predictor, passage: str) -> N
     assert [len(answers) for answers in predictor.answer_all(mixed)] == [0, 1, 0, 1, 0]
 
 
-@pytest.mark.parametrize("question", ["", " ", "\n\t\u3000"])
+@pytest.mark.parametrize("question", ["", " ", "\n\t\u3000", "\u200b\u00ad"])
 def test_a_blank_question_is_refused_by_its_number(predictor: Predictor, question: str) -> None:
     with pytest.raises(InputError, match="question 1 is empty"):
         predictor.answer(question, "Rain falls.")
@@ -150,10 +150,29 @@ def test_fewer_than_one_answer_cannot_be_asked_for(predictor: Predictor, top_k: 
         predictor.answer(*PAIRS[0], top_k)
 
 
+def test_numbers_of_numpy_are_numbers(predictor: Predictor) -> None:
+    two: Any = np.int64(2)
+    assert predictor.answer(*PAIRS[0], two) == predictor.answer(*PAIRS[0], 2)
+    model, half = small_reader(), np.float32(0.5)
+    assert Predictor(model, max_words=two).max_words == 2
+    assert Predictor(model, threshold=half).threshold == 0.5  # pyright: ignore[reportArgumentType]
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
     model = small_reader()
-    with pytest.raises(InputError, match="at least 1 word"):
-        Predictor(model, max_words=0)
+    wrong: Any
+    for wrong in ({"max_words": 0}, {"max_words": "3"}, {"window": "400"}, {"memory": 1.5}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be a whole number"):
+            Predictor(model, **wrong)
+    for wrong in ("0.5", 2, -0.1, float("nan"), [0.5]):
+        with pytest.raises(InputError, match="a threshold is a probability from 0 to 1, not"):
+            Predictor(model, threshold=wrong)
+    for wrong in (3, [3], Predictor(model)):
+        with pytest.raises(InputError, match="a model is named by a folder or a name"):
+            Predictor.load(wrong)
+    wrong = "fast"
+    with pytest.raises(InputError, match=r"a Predictor has a model, not str: Predictor\.load"):
+        Predictor(wrong)
     with pytest.raises(InputError, match="stride 50 does not fit window size 40"):
         Predictor(model, window=40, stride=50)
 

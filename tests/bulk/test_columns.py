@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fabir.bulk.columns import Columns, plan_output
+from fabir.bulk.inputs import find_inputs
 from fabir.errors import InputError
 
 
@@ -16,7 +17,7 @@ def table(tmp_path: Path) -> str:
 
 
 def plan(*files: str, **columns: Any) -> dict[str, Any]:
-    return plan_output(files, Columns(**columns))
+    return plan_output(find_inputs(files), Columns(**columns))
 
 
 def write_parquet(path: Path, **columns: Any) -> str:
@@ -47,7 +48,11 @@ def test_columns_have_their_names_in_the_input(table: str) -> None:
             {"question": "q", "context": "text", "keep": ("price",)},
             'two columns are called "price"',
         ),
-        ({"question": "q", "context": "text", "keep": "all"}, 'two columns are called "price"'),
+        ({"question": "q", "context": "text", "keep": ("all",)}, 'two columns are called "price"'),
+        (
+            {"question": "q", "context": "text", "keep": ("by", "all")},
+            'two columns are called "price"',
+        ),
         ({"keep": ("score",)}, 'field "score": a column of the answers has this name'),
         ({"question": "answer"}, 'field "answer": a column of the answers has this name'),
     ],
@@ -57,17 +62,37 @@ def test_a_wrong_column_is_named(table: str, columns: dict[str, Any], message: s
         plan(table, **columns)
 
 
+def test_a_name_beside_all_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,context,price\n")
+    table = str(tmp_path / "t.csv")
+    kept = ["id", "question", "context", "price"]
+    assert list(plan(table, keep=("all", "price"))) == kept
+    with pytest.raises(InputError, match='has no column "prize", only question, context, price'):
+        plan(table, keep=("all", "prize"))
+
+
+def test_folders_have_columns(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    (tmp_path / "n=1" / "year=2024").mkdir(parents=True)
+    one = write_parquet(tmp_path / "n=1" / "year=2024" / "a.parquet", n=arrow.int8())
+    found = plan(one, keep=("year", "n"))
+    assert found["year"] == arrow.string()
+    assert found["n"] == arrow.int8()
+    with pytest.raises(InputError, match='has no column "month"'):
+        plan(one, keep=("month",))
+
+
 def test_all_columns_must_not_be_those_of_the_answers(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("question,context,answer\n")
     with pytest.raises(InputError, match=r't\.csv: field "answer": a column of the answers'):
-        plan(str(tmp_path / "t.csv"), keep="all")
+        plan(str(tmp_path / "t.csv"), keep=("all",))
 
 
 def test_types_of_several_files_are_joined(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     one = write_parquet(tmp_path / "a.parquet", n=arrow.int32(), by=arrow.null())
     two = write_parquet(tmp_path / "b.parquet", n=arrow.float64(), at=arrow.date32())
-    assert plan(one, two, keep="all") == {
+    assert plan(one, two, keep=("all",)) == {
         "id": int,
         "question": arrow.string(),
         "context": arrow.string(),
@@ -77,11 +102,22 @@ def test_types_of_several_files_are_joined(tmp_path: Path) -> None:
     }
 
 
+def test_categories_and_views_are_texts_beside_texts(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    kinds = arrow.string(), arrow.dictionary(arrow.int8(), arrow.string()), arrow.string_view()
+    files = [
+        write_parquet(tmp_path / f"{n}.parquet", id=kind, by=kind) for n, kind in enumerate(kinds)
+    ]
+    assert plan(*files, keep=("by",)) == dict.fromkeys(("id", "question", "by"), arrow.string())
+    assert plan(files[1])["id"] == kinds[1]
+    assert plan(files[2])["id"] == arrow.string()
+
+
 def test_values_decide_where_a_common_type_could_change_them(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     one = write_parquet(tmp_path / "a.parquet", id=arrow.int64(), n=arrow.uint64())
     two = write_parquet(tmp_path / "b.parquet", id=arrow.float64(), n=arrow.int64())
-    assert plan(one, keep="all") | {"id": None, "n": None} == plan(one, two, keep="all")
+    assert plan(one, keep=("all",)) | {"id": None, "n": None} == plan(one, two, keep=("all",))
 
 
 def test_types_that_cannot_be_written_are_named(tmp_path: Path) -> None:
@@ -90,7 +126,13 @@ def test_types_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     two = write_parquet(tmp_path / "b.parquet", n=arrow.string())
     with pytest.raises(InputError, match=r'"n" is int32 in .*a\.parquet and string in .*b\.parq'):
         plan(one, two, keep=("n",))
+    for name, option in (("id", "id"), ("question", "question")):
+        wrong = {name: arrow.binary(16)}
+        three = write_parquet(tmp_path / "c.parquet", **wrong)
+        message = f"its type is .*: cast it, or name another column with --{option}-column"
+        with pytest.raises(InputError, match=message):
+            plan(three)
     with pytest.raises(
         InputError, match='"image" cannot be kept, its type is binary: name the others with --keep'
     ):
-        plan(one, keep="all")
+        plan(one, keep=("all",))

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fabir import answer_frame
+from fabir import answer_frame, pipeline
 from fabir.answer.predictor import Predictor
 from fabir.bulk.columns import ANSWERS
 from fabir.bulk.run import answer_rows
@@ -110,6 +111,74 @@ def test_columns_may_have_other_names(kind: str, reader: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             answer_frame(make(kind, wrong), predictor)
+
+
+@KINDS
+def test_a_question_of_invisible_characters_is_a_bad_row(kind: str, reader: Path) -> None:
+    bad = make(kind, VALUES | {"question": ["\u200b", *VALUES["question"][1:]]})
+    with pytest.raises(InputError, match='row 1 of the frame, field "question": blank'):
+        answer_frame(bad, reader)
+    found = values_of(answer_frame(bad, reader, on_bad_row="empty"))
+    assert found["answer"][0] is None
+    assert all(found["answer"][1:])
+
+
+@pytest.mark.parametrize(
+    "form", ["numpy", "arrow", "pandas", {"type": "numpy", "columns": ["context"]}]
+)
+def test_a_dataset_keeps_its_format(reader: Path, form: Any) -> None:
+    predictor = Predictor.load(reader)
+    plain = make("datasets", VALUES)
+    expected = values_of(answer_frame(plain, predictor, threshold=0))
+    options = form if isinstance(form, dict) else {"type": form}
+    for rows in (4, 0):
+        frame = plain.select(range(rows)).with_format(**options)
+        answered = answer_frame(frame, predictor, threshold=0)
+        columns = [*frame.format["columns"], *ANSWERS]
+        assert answered.format == frame.format | {"columns": columns}
+        found = values_of(answered.with_format(None))
+        assert found == {name: values[:rows] for name, values in expected.items()}
+
+
+def test_texts_of_numpy_are_texts(reader: Path) -> None:
+    pandas, predictor = pytest.importorskip("pandas"), Predictor.load(reader)
+    texts = {name: list(map(np.str_, VALUES[name])) for name in ("question", "context")}
+    frame = pandas.DataFrame(texts, dtype=object)
+    assert type(frame["question"][0]) is np.str_
+    found, whole = answer_frame(frame, predictor), answer_frame(make("pandas", VALUES), predictor)
+    assert list(found["start"]) == list(whole["start"])
+    frame = pandas.DataFrame({"question": [np.str_("None")], "context": ["Ada."]}, dtype=object)
+    assert answer_frame(frame, predictor, threshold=0)["answer"][0]
+
+
+def test_columns_of_pandas_may_have_numbers_for_names(reader: Path) -> None:
+    pandas, predictor = pytest.importorskip("pandas"), Predictor.load(reader)
+    named: Any = {"question_column": 1, "context_column": 0}
+    rows = list(zip(VALUES["context"], VALUES["question"], strict=True))
+    found = answer_frame(pandas.DataFrame(rows), predictor, **named)
+    assert list(found.columns) == [0, 1, *ANSWERS]
+    assert (
+        list(found["start"]) == values_of(answer_frame(make("pandas", VALUES), predictor))["start"]
+    )
+    with pytest.raises(InputError, match='the frame has no column "2", only 0, 1: name the right'):
+        answer_frame(pandas.DataFrame(rows), predictor, **named | {"question_column": 2})
+    with pytest.raises(InputError, match='no column "0", only 0, 1'):
+        answer_frame(pandas.DataFrame(rows), predictor, **named | {"context_column": "0"})
+    twice = pandas.DataFrame(rows).set_axis([0, 0], axis=1)
+    with pytest.raises(InputError, match='two columns are called "0"'):
+        answer_frame(twice, predictor, question_column=0, context_column=0)
+
+
+def test_a_pipeline_is_a_predictor_and_other_objects_are_refused(reader: Path) -> None:
+    frame = make("polars", VALUES)
+    expected = answer_frame(frame, Predictor.load(reader))
+    assert answer_frame(frame, pipeline(model=Predictor.load(reader))).equals(expected)
+    wrong: Any = 3
+    with pytest.raises(InputError, match=r"named by a folder or a name, not .* int"):
+        answer_frame(frame, wrong)
+    wrong = "0.5"
+    with pytest.raises(InputError, match=r"a probability from 0 to 1, not '0\.5'"):
+        answer_frame(frame, reader, threshold=wrong)
 
 
 def test_a_predictor_has_its_own_threshold(reader: Path) -> None:

@@ -40,6 +40,27 @@ def test_a_pattern_has_its_matches_in_order(folder: Path) -> None:
     assert names("parts/?") == ["parts/c/d.parquet"]
 
 
+def test_a_file_is_read_once_whatever_it_is_called(folder: Path) -> None:
+    (folder / "link.csv").symlink_to("b.csv")
+    same = "parts/b.csv", "./parts/b.csv", folder.resolve() / "b.csv", "parts/link.csv"
+    assert names(*same) == ["parts/b.csv"]
+    assert names("parts/c/../b.csv", "parts/*.csv") == ["parts/c/../b.csv"]
+    assert names("parts", folder.resolve()) == names("parts")
+
+
+def test_folders_may_be_columns(folder: Path) -> None:
+    default = "__HIVE_DEFAULT_PARTITION__"
+    for name in ("year=2024/month=02", f"year=2024/month={default}", "by=Ada%20L%3DB"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.csv").write_text("x")
+    columns = [file.partition for file in find_inputs(["parts/*=*/**/*.csv"])]
+    years = [{"year": "2024", "month": "02"}, {"year": "2024", "month": None}]
+    assert columns == [{"by": "Ada L=B"}, *years]
+    found = {file.name: file.partition for file in find_inputs([folder])}
+    assert found["parts/year=2024/month=02/a.csv"] == years[0]
+    assert found["parts/b.csv"] == {}
+
+
 def test_a_file_may_look_like_a_pattern(folder: Path) -> None:
     (folder / "a[1].csv").write_text("x")
     assert names("parts/a[1].csv") == ["parts/a[1].csv"]
@@ -147,6 +168,10 @@ def _check_addresses(memory: Any) -> None:
     below = ["a.jsonl", "b.csv", "c/d.parquet"]
     assert names("memory://bucket") == [f"memory:///bucket/{name}" for name in below]
     assert names("memory://bucket/*.csv")[-1:] == ["memory:///bucket/b.csv"]
+    assert names("memory://bucket/b.csv", "memory:///bucket/b.csv") == ["memory://bucket/b.csv"]
+    memory.pipe("/bucket/n=1/b.csv", b"other")
+    assert find_inputs(["memory://bucket/n=1"])[0].partition == {"n": "1"}
+    memory.rm("/bucket/n=1", recursive=True)
     for address in ("memory://bucket/no.csv", "memory://bucket/*.tsv"):
         with pytest.raises(InputError, match="there is no such file"):
             names(address)

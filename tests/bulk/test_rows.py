@@ -23,8 +23,8 @@ def save(folder: Path, *lines: Any) -> Path:
 
 
 def chunks_of(*paths: Path, skip: int = 0, strict: bool = False, **columns: Any) -> list[Chunk]:
-    found = find_ids(list(map(str, paths)), Columns(**columns))
-    return list(read_chunks(find_inputs(paths), found, skip, strict=strict))
+    files = find_inputs(paths)
+    return list(read_chunks(files, find_ids(files, Columns(**columns)), skip, strict=strict))
 
 
 def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path) -> None:
@@ -49,7 +49,9 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
         ({"question": "Who?", "context": None}, 'field "context": expected a string, got null'),
         ({"question": 1, "context": "At sea."}, 'field "question": expected a string, got int'),
         ({"question": " ", "context": "At sea."}, 'field "question": blank'),
+        ({"question": "\u200b", "context": "At sea."}, 'field "question": blank'),
         ({"question": "Who?", "passage": "\n"}, 'field "passage": blank'),
+        ({"question": "Who?", "passage": "\ufeff"}, 'field "passage": blank'),
         ({"question": "Who?", "context": "\ud800"}, "half a surrogate pair at character 0"),
         ({"id": [1], "question": "Who?", "context": "At sea."}, "[1] is no text or whole number"),
         ({"id": 2.5, "question": "Who?", "context": "At sea."}, "cast it, or name another column"),
@@ -68,12 +70,12 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
 def test_a_bad_row_is_named(tmp_path: Path, line: Any, problem: str) -> None:
     good = {"question": "Who?", "context": "Ada did."}
     path = save(tmp_path, good, line, good)
-    (chunk,) = chunks_of(path, keep="all")
+    (chunk,) = chunks_of(path, keep=("all",))
     assert [asked.kept["id"] for asked in chunk.questions] == [1, 3]
     (bad,) = chunk.bad
     assert bad.startswith(f"{path}: row 2, ")
     assert problem in bad
-    strict = chunks_of(path, strict=True, keep="all")
+    strict = chunks_of(path, strict=True, keep=("all",))
     assert [(chunk.questions, chunk.bad) for chunk in strict] == [([], [bad])]
 
 
@@ -111,7 +113,7 @@ def test_a_row_keeps_what_is_named(tmp_path: Path) -> None:
     asked = [("key", "a"), ("q", "Who?")]
     assert kept(()) == asked
     assert kept(("tags", "q", "no")) == [*asked, ("tags", [1.5]), ("no", None)]
-    assert kept("all") == list(row.items())[:-1]
+    assert kept(("all",)) == list(row.items())[:-1]
 
 
 def test_a_row_has_the_answer_that_is_given_or_the_best_guess() -> None:
@@ -128,6 +130,28 @@ def test_a_row_has_the_answer_that_is_given_or_the_best_guess() -> None:
         assert list(nothing) == list(ANSWERS)
         assert nothing["answer"] == ""
         assert nothing["start"] is nothing["end"] is nothing["score"] is None
+
+
+def test_a_row_has_the_columns_of_its_folders(tmp_path: Path) -> None:
+    row = {"question": "Who?", "context": "Ada did.", "n": 1}
+    (tmp_path / "n=2" / "year=2024").mkdir(parents=True)
+    path = save(tmp_path / "n=2" / "year=2024", row, "{")
+    for keep in (("n", "year"), ("all",)):
+        (chunk,) = chunks_of(path, keep=keep)
+        kept = chunk.questions[0].kept
+        assert (kept["n"], kept["year"], len(chunk.bad)) == (1, "2024", 1)
+    (chunk,) = chunks_of(path, id="year")
+    assert chunk.questions[0].kept == {"year": "2024", "question": "Who?"}
+
+
+def test_a_blank_question_of_a_squad_file_is_a_bad_row(tmp_path: Path) -> None:
+    asked = [{"id": str(n), "question": text} for n, text in enumerate(["Who?", "\u200b", " "])]
+    paragraphs = [{"context": "Ada did.", "qas": asked}, {"context": "\u00ad", "qas": []}]
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps({"version": "1.1", "data": [{"paragraphs": paragraphs}]}))
+    (chunk,) = chunks_of(path)
+    assert [each.question for each in chunk.questions] == ["Who?"]
+    assert chunk.bad == [f'{path}: row {row}, field "question": blank' for row in (2, 3)]
 
 
 def test_a_file_of_another_kind_is_read_as_squad(tmp_path: Path) -> None:

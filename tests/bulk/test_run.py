@@ -5,15 +5,18 @@ import io
 import json
 import os
 import re
+import stat
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from bulk_rows import write_rows
+from fabir import pipeline
 from fabir.answer.predictor import Predictor
 from fabir.bulk import rows as bulk
 from fabir.bulk import run
@@ -421,6 +424,111 @@ def test_bad_rows_end_a_run_or_are_skipped(
     assert done == BulkResult(39, 1)
     assert "skipped: " in capsys.readouterr().err
     assert len(list(read_table(output))) == 39
+
+
+def test_an_invisible_question_costs_no_other_its_answer(
+    source: Path, reader: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = source.read_text().splitlines()
+    for number, blank in ((3, "\u200b"), (20, "\ufeff"), (30, "\u00ad \u200b")):
+        lines[number] = json.dumps(json.loads(lines[number]) | {"question": blank})
+    source.write_text("\n".join(lines))
+    output = source.with_name("answers.jsonl")
+    with pytest.raises(InputError, match=r'rows\.jsonl: row 4, field "question": blank'):
+        answer_rows(source, output, reader)
+    assert answer_rows(source, output, reader, on_bad_row="skip") == BulkResult(37, 3)
+    assert f'skipped: {source}: row 21, field "question": blank' in capsys.readouterr().err
+
+
+def test_an_open_quote_ends_a_run_whatever_is_done_about_bad_rows(
+    tmp_path: Path, reader: Path
+) -> None:
+    source = tmp_path / "rows.csv"
+    source.write_text('question,context\nWho?,Ada.\nWho?,"Ada did\nWho?,Ada.\n')
+    for given in ("error", "skip"):
+        with pytest.raises(InputError, match=r"rows\.csv: row 2: a cell begins with a quote"):
+            answer_rows(source, tmp_path / "answers.csv", reader, on_bad_row=given)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("kind", [".jsonl", ".csv"])
+def test_an_output_keeps_its_permissions_and_its_place(
+    source: Path, reader: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = source.with_name("vault")
+    vault.mkdir()
+    target, link = vault / f"private{kind}", source.with_name(f"link{kind}")
+    link.symlink_to(target)
+    target.touch(0o600)
+    lines = source.read_text()
+    source.write_text(lines + "{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, link, reader)
+    partial = vault / f"private{kind}.partial"
+    assert stat.S_IMODE(partial.stat().st_mode) == 0o600
+    answer_rows(source, link, reader, resume=True, on_bad_row="skip")
+    assert link.is_symlink()
+    assert len(list(read_table(target))) == 40
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert answer_rows(source, link, reader, resume=True, on_bad_row="skip").before
+    left = {path.name for path in vault.iterdir()}
+    assert left == {f"private{kind}", f".private{kind}.done"}
+
+
+def test_a_predictor_is_a_reader(source: Path, reader: Path) -> None:
+    named, given = source.with_name("named.jsonl"), source.with_name("given.jsonl")
+    answer_rows(source, named, reader, threshold=0.01)
+    predictor: Any = Predictor.load(reader, threshold=0.01)
+    for each in (predictor, pipeline(model=predictor)):
+        answer_rows(source, given, each)
+        assert given.read_bytes() == named.read_bytes()
+    assert answer_rows(source, given, Predictor.load(reader, threshold=0.01), resume=True).before
+    assert not answer_rows(source, given, Predictor.load(reader, threshold=1), resume=True).before
+    rows = [row.row for row in read_table(given)]
+    assert not any(row["answer"] for row in rows)
+    answer_rows(source, given, predictor, threshold=0)
+    assert all(row.row["answer"] for row in read_table(given))
+
+
+def test_what_is_no_file_is_refused_in_one_line(source: Path, reader: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    output = source.with_name("answers.jsonl")
+    wrong: Any
+    for wrong, message in (
+        ((pandas.DataFrame({"question": []}), output), "answer_frame answers a DataFrame"),
+        ((3, output), "source is a name or a list of names, not of type int"),
+        ((source, output, 3), "a model is named by a folder or a name"),
+    ):
+        with pytest.raises(InputError, match=message):
+            answer_rows(*wrong)
+    wrong = {"threshold": "x"}
+    with pytest.raises(InputError, match="a probability from 0 to 1, not 'x'"):
+        answer_rows(source, output, reader, **wrong)
+    answer_rows(source, output, reader, threshold=np.float32(0.5))  # pyright: ignore[reportArgumentType]
+    assert len(list(read_table(output))) == 40
+
+
+def test_a_number_that_is_not_finite_is_missing_in_every_kind(tmp_path: Path, reader: Path) -> None:
+    asked = '"question": "Who?", "context": "Ada did."'
+    source = tmp_path / "rows.jsonl"
+    values = ["1", '"1"', "NaN", "Infinity", "[NaN]"]
+    source.write_text("".join(f'{{{asked}, "v": {value}, "n": 1}}\n' for value in values))
+    found = []
+    for kind in (".jsonl", ".csv", ".parquet"):
+        answer_rows(source, tmp_path / f"out{kind}", reader, keep="all")
+        found.append([row.row["v"] for row in read_table(tmp_path / f"out{kind}")])
+    assert found[0] == [1, "1", None, None, [None]]
+    assert found[1] == ["1", "1", "", "", "[null]"]
+    assert found[2] == ["1", "1", None, None, "[null]"]
+
+
+def test_folders_are_columns_of_the_output(tmp_path: Path, reader: Path) -> None:
+    for year in ("2023", "2024"):
+        (tmp_path / "hive" / f"year={year}").mkdir(parents=True)
+        (tmp_path / "hive" / f"year={year}" / "a.csv").write_text(
+            "question,context\nWho?,Ada did.\n"
+        )
+    answer_rows(tmp_path / "hive", tmp_path / "out.csv", reader, keep=["year"])
+    assert [row.row["year"] for row in read_table(tmp_path / "out.csv")] == ["2023", "2024"]
 
 
 def test_nothing_but_bad_rows_is_a_mistake(tmp_path: Path, reader: Path) -> None:

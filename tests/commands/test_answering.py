@@ -66,3 +66,21 @@ def test_data_after_keep_is_told_the_way(capsys: pytest.CaptureFixture[str]) -> 
     line = refused(capsys, "--output", "a.csv", "--keep", "n", "parts/")
     assert "required: DATA; --keep takes all names that follow it: name DATA first" in line
     assert "--keep" not in refused(capsys, "rows.csv", "--keep", "n")
+
+
+def test_a_name_beside_all_must_be_a_column(
+    rows: Path, capsys: pytest.CaptureFixture[str], reader: Path
+) -> None:
+    Path("t.csv").write_text("question,context,price\nWho?,Ada did.,1\n")
+    given = "t.csv", "--reader", str(reader), "--output", "a.csv", "--keep"
+    assert 'has no column "prize"' in refused(capsys, *given, "all", "prize")
+    main(["predict", *given, "price", "all"])
+    assert Path("a.csv").read_text().startswith("id,question,context,price,answer,")
+
+
+def test_invisible_texts_are_empty(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("text.txt").write_text("\u00ad\n")
+    for question, message in (("\u200b", "the question is empty"), ("Who?", "text.txt is empty")):
+        with pytest.raises(SystemExit):
+            main(["answer", question, "--passage", "text.txt"])
+        assert message in capsys.readouterr().err

@@ -66,6 +66,11 @@ def test_what_is_not_found_again_is_lost() -> None:
     assert augment(data(question("when", "1871")), other, threshold=0).lost == 0
 
 
+def test_a_data_set_without_questions_is_refused() -> None:
+    with pytest.raises(InputError, match="no question is kept: 1 answers were not found again"):
+        augment(data(question("when", "1871")), Dictionary({"1871": "olden"}))
+
+
 def test_questions_without_an_answer_stay() -> None:
     none = Question("none", "Why?", (), impossible=True, plausible=(Answer("1871", 26),))
     ((_, kept),) = augment(data(none), Dictionary({})).data.questions

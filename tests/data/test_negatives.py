@@ -33,6 +33,13 @@ DATA = Dataset(
 )
 
 
+def test_ids_are_distinct_where_there_are_negatives_already() -> None:
+    made = make_negatives(make_negatives(DATA, ratio=10), ratio=10)
+    ids = [asked.id for _, asked in made.questions]
+    assert len(set(ids)) == len(ids) == 4 + 3 + 3
+    assert {"long", "long-negative", "long-negative-2"} <= set(ids)
+
+
 def test_a_question_is_asked_of_the_most_similar_paragraph_without_its_answer() -> None:
     made = make_negatives(DATA, ratio=10)
     negatives = {q.id: p.text for p, q in made.questions if q.impossible}

@@ -1,13 +1,22 @@
 """Values of Parquet files come back from rows as they were, whatever their type."""
 
 import datetime
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fabir.data.parquet import common_type, is_exact, is_kept, read_header, read_rows, write_batches
+from fabir.data.parquet import (
+    common_type,
+    is_exact,
+    kept_type,
+    read_header,
+    read_rows,
+    to_json,
+    write_batches,
+)
 from fabir.errors import InputError
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -29,13 +38,53 @@ KEPT = [
     (pyarrow.decimal128(12, 3), Decimal("-1.250")),
     (pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "red"),
     (pyarrow.list_(pyarrow.int32()), [1, None]),
+    (pyarrow.list_(pyarrow.float32(), 2), [0.5, None]),
     (pyarrow.struct({"text": pyarrow.list_(pyarrow.string())}), {"text": ["a"]}),
 ]
+LEAP, ID = datetime.date(2024, 2, 29), uuid.UUID(int=5)
+TEXT, TEXTS, WHOLE = (
+    pyarrow.string(),
+    pyarrow.list_(pyarrow.string()),
+    pyarrow.list_(pyarrow.int8()),
+)
+BECOME = [  # type and value of a column, the type that is written, and the value of a row
+    (pyarrow.string_view(), "é", TEXT, "é"),
+    (pyarrow.list_(pyarrow.string_view()), ["é"], TEXTS, ["é"]),
+    (pyarrow.list_view(pyarrow.int8()), [1, None], WHOLE, [1, None]),
+    (pyarrow.list_view(pyarrow.date32()), [LEAP], TEXTS, ["2024-02-29"]),
+    (pyarrow.large_list_view(pyarrow.int8()), [1], pyarrow.large_list(pyarrow.int8()), [1]),
+    (pyarrow.list_(pyarrow.date32()), [LEAP, None], TEXTS, ["2024-02-29", None]),
+    (pyarrow.list_(pyarrow.date32(), 1), [LEAP], TEXTS, ["2024-02-29"]),
+    (pyarrow.list_(pyarrow.dictionary(pyarrow.int8(), TEXT)), ["red"], TEXTS, ["red"]),
+    (
+        pyarrow.struct({"d": pyarrow.date32(), "n": pyarrow.int8()}),
+        {"d": LEAP, "n": 1},
+        pyarrow.struct({"d": TEXT, "n": pyarrow.int8()}),
+        {"d": "2024-02-29", "n": 1},
+    ),
+    (
+        pyarrow.list_(pyarrow.struct({"d": pyarrow.list_(pyarrow.date32())})),
+        [{"d": [LEAP]}, None],
+        pyarrow.list_(pyarrow.struct({"d": TEXTS})),
+        [{"d": ["2024-02-29"]}, None],
+    ),
+]
+if hasattr(pyarrow, "uuid"):
+    BECOME += [
+        (pyarrow.uuid(), ID.bytes, TEXT, str(ID)),
+        (pyarrow.json_(), '{"a": 1}', TEXT, '{"a": 1}'),
+    ]
 REFUSED = [
     pyarrow.binary(),
+    pyarrow.binary_view(),
+    pyarrow.binary(16),
     pyarrow.time64("us"),
+    pyarrow.duration("s"),
     pyarrow.map_(pyarrow.string(), pyarrow.string()),
-    pyarrow.list_(pyarrow.date32()),
+    pyarrow.list_(pyarrow.binary()),
+    pyarrow.list_(pyarrow.list_view(pyarrow.int8())),
+    pyarrow.struct({"a": pyarrow.time32("s")}),
+    *([pyarrow.list_(pyarrow.uuid())] if hasattr(pyarrow, "uuid") else []),
 ]
 
 
@@ -45,15 +94,29 @@ def test_a_value_is_written_as_it_was_read(tmp_path: Path, kind: Any, value: Any
     parquet.write_table(table, tmp_path / "t.parquet")
     header = read_header(tmp_path / "t.parquet")
     rows = [row for row, _ in read_rows(tmp_path / "t.parquet")]
-    assert is_kept(kind)
+    assert kept_type(kind) == kind
     assert type(rows[0]["a"]) in (bool, int, float, str, list, dict)
     write_batches(tmp_path / "again.parquet", [rows], header)
     assert parquet.read_table(tmp_path / "again.parquet").equals(table)
 
 
+@pytest.mark.parametrize(("kind", "value", "kept", "in_row"), BECOME, ids=str)
+def test_what_json_can_say_is_written(
+    tmp_path: Path, kind: Any, value: Any, kept: Any, in_row: Any
+) -> None:
+    table = pyarrow.table({"a": pyarrow.array([value, None], kind)})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    assert kept_type(read_header(tmp_path / "t.parquet")["a"]) == kept
+    rows = [row for row, _ in read_rows(tmp_path / "t.parquet")]
+    assert rows == [{"a": in_row}, {"a": None}]
+    assert to_json(rows)
+    write_batches(tmp_path / "again.parquet", [rows], {"a": kept})
+    assert parquet.read_table(tmp_path / "again.parquet").to_pylist() == rows
+
+
 @pytest.mark.parametrize("kind", REFUSED, ids=str)
 def test_a_type_that_would_be_lost_is_known(kind: Any) -> None:
-    assert not is_kept(kind)
+    assert kept_type(kind) is None
 
 
 def test_only_needed_columns_are_read(tmp_path: Path) -> None:
@@ -74,6 +137,13 @@ def test_a_common_type_holds_all() -> None:
     assert common_type([pyarrow.int32(), pyarrow.int64()]) == pyarrow.int64()
     assert common_type([pyarrow.null(), pyarrow.null()]) == pyarrow.string()
     assert common_type([pyarrow.int32(), pyarrow.string()]) is None
+    colours = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
+    assert common_type([colours, colours]) == colours
+    assert common_type([colours, pyarrow.string()]) == pyarrow.string()
+    assert common_type([colours, pyarrow.int8()]) is None
+    pairs, triples = (pyarrow.list_(pyarrow.int8(), size) for size in (2, 3))
+    assert common_type([pairs, pairs]) == pairs
+    assert common_type([pairs, triples]) == WHOLE
 
 
 def test_a_common_type_may_change_large_numbers() -> None:
@@ -85,6 +155,7 @@ def test_a_common_type_may_change_large_numbers() -> None:
     for kind, common in ((large, real), (digits, real), (pyarrow.uint64(), large)):
         assert not is_exact(kind, common)
         assert not is_exact(pyarrow.list_(kind), pyarrow.list_(common))
+        assert not is_exact(pyarrow.list_(kind, 2), pyarrow.list_(common))
         both = pyarrow.struct({"b": pyarrow.string(), "a": common})
         assert not is_exact(pyarrow.struct({"a": kind}), both)
 
@@ -96,3 +167,12 @@ def test_text_holds_what_no_other_type_does(tmp_path: Path) -> None:
         {"a": "x", "b": float(2**60), "c": None},
         {"a": '[1, {"b": null}]', "b": 0.5, "c": None},
     ]
+
+
+def test_a_number_that_is_not_finite_is_missing_among_texts(tmp_path: Path) -> None:
+    nan, infinite = float("nan"), float("inf")
+    rows = [{"a": nan, "b": nan}, {"a": infinite, "b": infinite}, {"a": [nan, 1], "b": 0.5}]
+    write_batches(tmp_path / "t.parquet", [rows], {"a": str, "b": float})
+    table = parquet.read_table(tmp_path / "t.parquet")
+    assert table["a"].to_pylist() == [None, None, "[null, 1]"]
+    assert str(table["b"].to_pylist()) == "[nan, inf, 0.5]"

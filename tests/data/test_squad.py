@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.squad import Answer, Dataset, Passage, Question, read_squad, write_squad
+from fabir.data.squad import (
+    Answer,
+    Dataset,
+    Passage,
+    Question,
+    joined,
+    read_squad,
+    write_squad,
+)
 from fabir.errors import InputError
 
 TEXT = "Rain falls. Snow falls too."
@@ -168,6 +176,7 @@ MALFORMED: list[tuple[Any, str]] = [
     (document({"id": "q"}), "question 'q', field \"question\": missing"),
     (document(qa(id="")), 'question 1, field "id": blank'),
     (document(qa(question="  ")), "question 'q1', field \"question\": blank"),
+    (document(qa(question="\u00ad")), "question 'q1', field \"question\": blank"),
     (document(qa(), qa()), "question 'q1', field \"id\": another question of this file"),
     (document(qa(answers="Rain")), 'field "answers": expected a list, got str'),
     (document(qa(answers=["Rain"])), "question 'q1', answer 1, expected an object, got str"),
@@ -201,6 +210,17 @@ def test_what_is_not_json_is_refused(tmp_path: Path, content: bytes, problem: st
     path = tmp_path / "data.json"
     path.write_bytes(content)
     assert problem in refusal(path)
+
+
+def test_blank_texts_are_read_if_they_are_allowed(tmp_path: Path) -> None:
+    for content in (
+        document(qa(question="\u200b"), context=" "),
+        [{"question": "\u200b", "context": " "}],
+    ):
+        path = save(tmp_path, content)
+        assert "blank" in refusal(path)
+        ((passage, question),) = read_squad(path, allow_blank=True).questions
+        assert (passage.text, question.text) == (" ", "\u200b")
 
 
 def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
@@ -343,6 +363,14 @@ def test_a_name_that_ends_in_gz_is_written_gzipped(tmp_path: Path, name: str) ->
     write_squad(Dataset((), "1.1"), tmp_path / name)
     written = gzip.decompress((tmp_path / name).read_bytes())
     assert json.loads(written) == {"version": "1.1", "data": []}
+
+
+def test_questions_of_several_files_have_ids_of_their_own() -> None:
+    def data(*ids: str) -> Dataset:
+        return Dataset((Passage(TEXT, "", tuple(Question(id, "?", ()) for id in ids)),), "1.1")
+
+    together = joined([data("1", "2", "2-2"), data("2", "3"), data("2")])
+    assert [asked.id for _, asked in together.questions] == ["1", "2", "2-2", "2-3", "3", "2-4"]
 
 
 def test_neighbouring_passages_of_one_title_make_one_article(tmp_path: Path) -> None:

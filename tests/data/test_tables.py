@@ -14,6 +14,7 @@ from fabir.data.tables import (
     KINDS,
     check_id,
     check_table,
+    check_text,
     column_types,
     json_line,
     read_header,
@@ -141,6 +142,30 @@ def test_numbers_that_are_not_finite_become_null_in_json(tmp_path: Path) -> None
     write_table(tmp_path / "t.jsonl", [row], {})
     assert rows_of(tmp_path / "t.jsonl") == [{"text": "é", "shares": [None, 1.5, None]}]
     assert json.loads(json_line(row, exact=True))["shares"][2] == float("inf")
+
+
+def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"a": NaN, "b": [Infinity, 1], "c": -Infinity}\n')
+    assert rows_of(tmp_path / "t.jsonl") == [{"a": None, "b": [None, 1], "c": None}]
+
+
+class Text(str):
+    """Text of another kind, as numpy has it."""
+
+    def __str__(self) -> str:
+        return "another"
+
+
+def test_every_kind_of_text_is_text() -> None:
+    found = check_text(Text("Who?"), "question")
+    assert (type(found), found) == (str, "Who?")
+    for blank in ("", " \n", "\u200b", " \ufeff\u00ad "):
+        with pytest.raises(InputError, match='field "question": blank'):
+            check_text(Text(blank), "question")
+        assert check_text(blank, "question", blank=True) == blank
+    for value, kind in ((None, "null"), (b"Who?", "bytes"), (1, "int")):
+        with pytest.raises(InputError, match=f'"question": expected a string, got {kind}'):
+            check_text(value, "question")
 
 
 def test_columns_and_types_come_from_all_rows() -> None:

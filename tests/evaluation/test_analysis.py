@@ -9,7 +9,7 @@ import pytest
 
 from fabir.data.squad import Answer, Dataset
 from fabir.errors import InputError
-from fabir.evaluation.analysis import _calibration, _summary, analyse
+from fabir.evaluation.analysis import _calibration, _summary, analyse, check_answered
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.squad import evaluate
 from fabir.text.tokens import tokenise
@@ -152,3 +152,8 @@ def test_nothing_to_analyse_is_said() -> None:
     data = Dataset((passage,), "1.1")
     with pytest.raises(InputError, match="no question of the file has an answer"):
         analyse(data, {"one": {}}, {"one": 1.0}, {"one": small_vocabulary()})
+    some = replace(data, passages=(*dataset().passages[1:], passage))
+    with pytest.raises(
+        InputError, match=r"question '.*' has no reference answers to evaluate with"
+    ):
+        check_answered(some)

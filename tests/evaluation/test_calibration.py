@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from fabir.answer.predictor import Predictor
 from fabir.cli import main
-from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.data.squad import Answer, Dataset, Question, read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.calibration import (
     calibrate,
@@ -107,6 +108,71 @@ def test_the_command_writes_the_probabilities_into_the_folder(
     assert model.confidence == calibrate(Predictor(model), data).confidence
     model.save(tmp_path / "copy")
     assert TorchModel.load(tmp_path / "copy").confidence == model.confidence
+
+
+def test_files_may_share_ids(
+    data: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As tables do, whose ids are the numbers of their rows."""
+    reports = []
+    for shared in (False, True):
+        folder = tmp_path / f"reader-{shared}"
+        TorchModel.load(BUNDLED).save(folder)
+        files = []
+        for number, passages in enumerate((data.passages[:4], data.passages[4:8])):
+            ids = map(str, count(1 if shared else 1000 * number + 1))
+            asked = [
+                replace(each, questions=tuple(replace(q, id=next(ids)) for q in each.questions))
+                for each in passages
+            ]
+            files.append(tmp_path / f"{number}-{shared}.json")
+            write_squad(Dataset(tuple(asked), "v2.0"), files[-1])
+        main(["calibrate", str(folder), "--data", *map(str, files)])
+        confidence = TorchModel.load(folder).confidence
+        reports.append((capsys.readouterr().out, confidence))
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("vain", [False, True])
+def test_answers_that_are_all_right_are_refused(data: Dataset, vain: bool) -> None:
+    """Unanswerable questions, which no answer is right for, do not count."""
+    predictor = Predictor.load()
+    right = []
+    for passage in data.passages:
+        asked = [each for each in passage.questions if not each.impossible]
+        pairs = [(each.text, passage.text) for each in asked]
+        kept = [
+            replace(each, answers=(Answer(reading.answers[0].text, reading.answers[0].start),))
+            for each, reading in zip(asked, predictor.read_all(pairs), strict=True)
+        ]
+        others = [each for each in passage.questions if each.impossible and vain]
+        right.append(replace(passage, questions=(*kept[:2], *others)))
+    # Each article's questions must be right in the article too: it is its only passage.
+    with pytest.raises(InputError, match="all answers are right, or none is"):
+        calibrate(predictor, replace(data, passages=tuple(right)))
+
+
+def test_of_too_few_unanswerable_questions_only_the_score_is_fitted(
+    data: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = [
+        replace(each, questions=tuple(q for q in each.questions if not q.impossible or not number))
+        for number, each in enumerate(data.passages)
+    ]
+    predictor = Predictor.load()
+    found = calibrate(predictor, replace(data, passages=tuple(passages)))
+    assert found.confidence.no_answer == predictor.model.confidence.no_answer != ()
+    assert found.no_answer_threshold == predictor.model.no_answer_threshold
+    assert "the no-answer probability stays as it is" in capsys.readouterr().err
+    everything = calibrate(predictor, data).confidence
+    assert found.confidence.score == pytest.approx(everything.score, abs=0.01)
+
+
+def test_unlabelled_questions_are_refused(data: Dataset) -> None:
+    first, *others = data.passages
+    asked = replace(first, questions=(Question("lacking", "Who?", ()), *first.questions))
+    with pytest.raises(InputError, match="'lacking' has no reference answers"):
+        calibrate(Predictor.load(), replace(data, passages=(asked, *others)))
 
 
 def test_a_bundled_model_is_not_changed(capsys: pytest.CaptureFixture[str]) -> None:

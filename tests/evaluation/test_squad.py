@@ -223,6 +223,9 @@ def test_what_cannot_be_evaluated_is_refused() -> None:
         evaluate(dataset({}, "1.1"), {})
     with pytest.raises(InputError, match="'q' has no reference answers"):
         evaluate(dataset({"q": []}, "1.1"), {"q": ""})
+    unlabelled = Passage("x", "", (Question("q", "?", ()),))
+    with pytest.raises(InputError, match="'q' has no reference answers"):
+        evaluate(Dataset((unlabelled,), "v2.0"), {"q": ""})
     with pytest.raises(InputError, match=r"SQuAD 2\.0"):
         evaluate(dataset({"q": ["x"]}, "1.1"), {"q": ""}, {"q": 0.0})
     with pytest.raises(InputError, match="'q'"):

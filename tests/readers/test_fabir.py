@@ -259,6 +259,7 @@ def test_a_reduction_matrix_takes_any_even_size() -> None:
         ({"selector": "linear", "selector_hidden": -3}, "selector_hidden must be .* got -3"),
         ({"selector_layers": "different", "layers": 1}, "layers of at least 2"),
         ({"layer_type": "switching", "layers": 2}, "odd number of layers, got 2"),
+        ({"first_position": -1}, "first_position must be from 0 to 1000000, got -1"),
         ({"lowest_frequency": 0.0}, "lowest_frequency must be above 0, got 0"),
         ({"lowest_frequency": "low"}, "lowest_frequency must be a number, got 'low'"),
         ({"dropout_input": 1.5}, "dropout_input must be at least 0 and below 1, got 1.5"),

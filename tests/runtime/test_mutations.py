@@ -143,6 +143,7 @@ NETWORKS: list[dict[str, Any]] = [
     {"heads": 0},
     {"character_filters": "many"},
     {"first_position": None},
+    {"first_position": 10**30},
     {"lowest_frequency": "low"},
     {"lowest_frequency": 0},
     {"selector_width": [[[]]]},

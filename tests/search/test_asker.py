@@ -14,6 +14,7 @@ from queue import Queue
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from collection import PAGES, write_collection, write_pdf
@@ -261,12 +262,18 @@ def test_there_may_be_no_answer(index: Index) -> None:
 
 def test_mistakes_are_refused(index: Index) -> None:
     asking, pointing = asker(index)
-    with pytest.raises(InputError, match="question is empty"):
-        asking.ask(" ")
-    with pytest.raises(InputError, match="top_k"):
-        asking.ask("Who?", 0)
-    with pytest.raises(InputError, match="at least 1 passage"):
-        Asker(index, pointing, passages=0)  # pyright: ignore[reportArgumentType]
+    for blank in (" ", "\u200b"):
+        with pytest.raises(InputError, match="the question is empty"):
+            asking.ask(blank)
+    wrong: Any
+    for wrong in (0, "2", 1.5):
+        with pytest.raises(InputError, match="top_k must be a whole number, at least 1"):
+            asking.ask("Who?", wrong)
+        with pytest.raises(InputError, match="top_k must be a whole number, at least 1"):
+            next(asking.read_many(["Who?"], wrong))
+        with pytest.raises(InputError, match="passages must be a whole number, at least 1"):
+            Asker(index, pointing, passages=wrong)  # pyright: ignore[reportArgumentType]
+    assert asking.ask("Who flew the kite?", np.int64(1)) == asking.ask("Who flew the kite?", 1)  # pyright: ignore[reportArgumentType]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
@@ -394,18 +401,18 @@ def test_control_characters_do_not_reach_the_terminal(
 def test_questions_come_from_a_pipe_or_a_person(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", "two\n"]))
+    monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\u200b\n", "two\n"]))
     assert list(prompt.read_questions()) == ["one", "two"]
     rows = ['{"id": 1, "question": "one"}\n', "{two} is what?\n"]
     monkeypatch.setattr(sys, "stdin", Lines(rows))
     assert list(prompt.read_questions()) == ["one", "{two} is what?"]
-    for wrong in ('{"id": 1}', '{"question": 1}', '{"question": " "}'):
+    for wrong in ('{"id": 1}', '{"question": 1}', '{"question": "\u200b"}'):
         monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", wrong]))
         with pytest.raises(InputError, match=r'line 3 of .* no text in its field "question"'):
             list(prompt.read_questions())
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    for end in ("", "quit", "EXIT"):
+    for end in ("", "\u200b", "quit", "EXIT"):
         typed = iter(["three", "help", " four ", end, "five"])
         monkeypatch.setattr("builtins.input", lambda prompt="", typed=typed: next(typed))
         capsys.readouterr()

@@ -289,8 +289,12 @@ def test_mistakes_are_refused_and_change_nothing(collection: Path, tmp_path: Pat
     with pytest.raises(InputError, match="no index in"):
         Index.open(tmp_path / "index")
     index = Index.build([collection], tmp_path / "index")
-    with pytest.raises(InputError, match="k must be"):
-        index.search("rain", 0)
+    wrong: Any
+    for wrong in (0, "5"):
+        with pytest.raises(InputError, match="k must be a whole number, at least 1"):
+            index.search("rain", wrong)
+        with pytest.raises(InputError, match="size must be a whole number, at least 1"):
+            Index.build([collection], tmp_path / "index", size=wrong)
     for path in next((tmp_path / "index").glob("generation-*")).iterdir():
         whole = path.read_bytes()
         for broken in (b"", b"[]") if path.suffix == ".json" else (b"",):

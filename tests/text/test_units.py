@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabir.answer.predictor import Predictor
 from fabir.text.tokens import tokenise
-from fabir.text.units import place_words, visible_tokens
+from fabir.text.units import is_blank, place_words, visible_tokens
 from factories import small_reader
 
 
@@ -105,6 +105,11 @@ def test_places_are_ascending_and_of_whole_words(text: str) -> None:
 def test_visible_text_has_the_tokenisers_words(text: str) -> None:
     visible = "".join(each for each in text if unicodedata.category(each) != "Cf")
     assert visible_tokens(visible) == tokenise(visible)
+
+
+@given(st.text(alphabet=" \n\u3000\u200b\u00ad\ufeff\u200da") | st.text())
+def test_a_text_is_blank_if_it_has_no_visible_word(text: str) -> None:
+    assert is_blank(text) == (not visible_tokens(text).words)
 
 
 def test_answers_are_whole_units() -> None:

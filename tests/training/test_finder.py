@@ -1,6 +1,7 @@
 """The sweep finds where learning is fastest, and leaves the trainer as it found it."""
 
 import copy
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,9 @@ def test_a_sweep_says_how_far_it_is(
     ]
 
 
-@pytest.mark.parametrize(("lowest", "highest", "steps"), [(0, 1, 9), (1, 1, 9), (0.1, 1, 1)])
+@pytest.mark.parametrize(
+    ("lowest", "highest", "steps"), [(0, 1, 9), (1, 1, 9), (0.1, 1, 1), (0.1, math.inf, 9)]
+)
 def test_a_sweep_that_does_not_rise_is_refused(
     trainer: Trainer, lowest: float, highest: float, steps: int
 ) -> None:

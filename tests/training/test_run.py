@@ -14,11 +14,14 @@ from fabir.answer.predictor import Predictor
 from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
 from fabir.errors import InputError
 from fabir.explain.page import explain
+from fabir.readers.crossconv import CrossConvConfig
 from fabir.runtime.store import VOCABULARY, WORDS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
+from fabir.training.inputs import RunFiles
+from fabir.training.run import prepare
 from fabir.training.settings import VectorsConfig
 from factories import small_reader
 from tiny import Files, dataset, run_config, train_tiny
@@ -211,6 +214,52 @@ def test_other_settings_or_files_cannot_be_resumed(
         train_tiny(other, tmp_path / "run", config, resume=True)
 
 
+@pytest.mark.parametrize("changed", ["train", "dev"])
+def test_other_answers_cannot_be_resumed_unless_the_checkpoint_is_too_old_to_tell(
+    files: Files, tmp_path: Path, changed: str
+) -> None:
+    run, config = tmp_path / "run", run_config(epochs=2)
+    train_tiny(files, run, CONFIG)
+    first, *others = dataset().passages
+    asked = replace(first.questions[0], answers=(Answer("Ada", first.text.index("Ada")),))
+    passages = (replace(first, questions=(asked, *first.questions[1:])), *others)
+    path = tmp_path / "other.json"
+    write_squad(Dataset(passages, "1.1"), path)
+    other = replace(files, **{changed: path})
+    with pytest.raises(InputError, match=r"with other answers, .* or another dev set"):
+        train_tiny(other, run, config, resume=True)
+    progress, groups = load_checkpoint(run)
+    progress.settings = progress.settings.split(" answers ")[0]  # as older versions wrote it
+    save_checkpoint(run, progress, groups)
+    train_tiny(files, run, config, resume=True)
+    with pytest.raises(InputError, match=r"with other answers, .* or another dev set"):
+        train_tiny(other, run, run_config(epochs=3), resume=True)
+
+
+def test_unlabelled_questions_are_left_out_and_counted(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without_answers(chosen: slice) -> Path:
+        records = json.loads(files.train.read_text())
+        paragraphs = [each for article in records["data"] for each in article["paragraphs"]]
+        for asked in [asked for each in paragraphs for asked in each["qas"]][chosen]:
+            del asked["answers"]
+        path = tmp_path / f"{chosen.stop}.json"
+        path.write_text(json.dumps(records))
+        return path
+
+    some = without_answers(slice(0, 3))
+    head = replace(CONFIG, reader="crossconv", network=CrossConvConfig(no_answer_hidden=4))
+    ready = prepare(head, RunFiles(train=(some,), dev=files.dev, vectors=files.vectors))
+    assert len(ready.examples.rows) == 16
+    assert not ready.examples.has_unanswerable
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"{some}: 3 of 19 questions have no `answers` and are left out\n16 q")
+    none = RunFiles(train=(without_answers(slice(0, 99)),), vectors=files.vectors)
+    with pytest.raises(InputError, match="its questions have no `answers` to train on"):
+        prepare(head, none)
+
+
 @pytest.mark.parametrize(
     ("name", "was", "now", "line"),
     [
@@ -280,6 +329,29 @@ def test_without_a_dev_file_a_tenth_of_the_passages_is_held_back(
     metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert json.loads(metrics[-1])["total"] == held
     train_tiny(files, tmp_path / "run", run_config(epochs=2), resume=True, **named)
+
+
+def test_what_is_said_of_the_training_file_is_said_once(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = []
+    for copy in range(2):
+        for each in dataset().passages:
+            asked = [replace(q, id=f"{copy}-{q.id}") for q in each.questions]
+            passages.append(replace(each, questions=tuple(asked)))
+    train = tmp_path / "twice.json"
+    write_squad(Dataset(tuple(passages), "2.0"), train)
+    first, *others = train.read_text().split('"is_impossible": false')
+    second, *others = others
+    text = '"is_impossible": false'.join([second, *others])
+    train.write_text(first + '"is_impossible": true' + text)
+    records = json.loads(train.read_text())
+    del records["data"][0]["paragraphs"][0]["qas"][1]["answers"]
+    train.write_text(json.dumps(records))
+    train_tiny(files, tmp_path / "run", CONFIG, train=(train,), dev=None)
+    errors = capsys.readouterr().err
+    assert errors.count("1 questions whose is_impossible contradicts") == 1
+    assert errors.count("1 of 38 questions have no `answers`") == 1
 
 
 def test_of_few_passages_none_is_held_back(files: Files, tmp_path: Path) -> None:

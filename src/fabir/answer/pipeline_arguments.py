@@ -3,7 +3,6 @@
 `answer.pipeline` has the pipeline itself.
 """
 
-import operator
 import reprlib
 import sys
 import warnings
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, TypedDict
 
+from fabir.answer.checks import check_whole
 from fabir.answer.predictor import OnError
 from fabir.answer.transformers_models import PAGE
 from fabir.errors import InputError, InputWarning
@@ -89,7 +89,7 @@ def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         topk = said.pop("topk")
         said.setdefault("top_k", topk)
     for name in _LEAST.keys() & said.keys():
-        said[name] = _whole(name, said[name])
+        said[name] = check_whole(name, said[name], _LEAST[name])
     return said, ignored(given)
 
 
@@ -178,16 +178,6 @@ def example(given: Any, number: int) -> tuple[str, str]:
                 f"question {number}: `{name}` is a text that is not empty, not {reprlib.repr(text)}"
             )
     return question, context
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)  # integers of numpy too
-    except TypeError:
-        number = -1
-    if number < _LEAST[name] or isinstance(value, bool):
-        raise InputError(f"{name} must be a whole number, at least {_LEAST[name]}, not {value!r}")
-    return number
 
 
 def _paired(question: Any, context: Any) -> list[Any]:

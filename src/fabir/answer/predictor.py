@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from fabir.answer.batching import BatchedModel, Window
+from fabir.answer.checks import check_whole
 from fabir.answer.merging import Answer, Reading
 from fabir.answer.passages import PassageCache
 from fabir.answer.streaming import Stream
@@ -56,15 +57,18 @@ class Predictor:
         memory: int = BUDGET,
         threshold: float | None = None,
     ) -> None:
-        for name, words in (("max_words", max_words), ("max_question", max_question)):
-            if words < 1:
-                raise InputError(f"{name} must be at least 1 word, not {words}")
+        if not hasattr(model, "vocabulary"):
+            kind = type(model).__name__
+            raise InputError(f"a Predictor has a model, not {kind}: Predictor.load loads one")
+        self.max_words = check_whole("max_words", max_words)
+        self.max_question = check_whole("max_question", max_question)
+        self.window = check_whole("window", window, None)
+        self.stride = check_whole("stride", stride, None)
+        memory = check_whole("memory", memory, 0)
         self.threshold = check_threshold(threshold)
-        self._passages = PassageCache(window, stride, memory, model.vocabulary.tokeniser)
+        self._passages = PassageCache(self.window, self.stride, memory, model.vocabulary.tokeniser)
         self.model = model
-        self.window, self.stride = window, stride
-        self.max_words, self.max_question = max_words, max_question
-        self._batched = BatchedModel(model, self._passages, max_words)
+        self._batched = BatchedModel(model, self._passages, self.max_words)
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = "window", "stride", "max_words", "max_question", "threshold"
@@ -93,8 +97,12 @@ class Predictor:
         `folder` may also be "fast" or "accurate", or "owner/name" on the Hugging Face hub. Several
         of them answer with the mean of what they say: see `fabir.runtime.ensemble.Ensemble`. An
         exported model needs no torch.
+
+        Raises:
+            InputError: a model cannot be found or loaded, or an option does not fit.
         """
-        folders = [folder] if folder is None or isinstance(folder, str | Path) else folder
+        several = isinstance(folder, Iterable) and not isinstance(folder, str)
+        folders: Any = folder if several else [folder]
         return cls(load_ensemble(folders), threshold=threshold, **options)
 
     @classmethod
@@ -186,8 +194,7 @@ class Predictor:
             pair_of: the question and passage of an item, from the item and its number, counted
                 from 1. An exception of it is the item's error
         """
-        if type(top_k) is not int or top_k < 1:
-            raise InputError(f"top_k must be a whole number, at least 1, not {top_k!r}")
+        top_k = check_whole("top_k", top_k)
         if on_error not in get_args(OnError):
             raise InputError(f"on_error is one of {', '.join(get_args(OnError))}, not {on_error!r}")
 

@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from fabir.bulk.inputs import InputFile
 from fabir.data.addresses import STDIN
-from fabir.data.parquet import as_text, common_type, is_exact, is_kept
+from fabir.data.parquet import as_text, common_type, import_arrow, is_exact, kept_type
 from fabir.data.tables import Row, check_id, check_text, read_header, read_table, table_kind
 from fabir.errors import InputError, InputWarning
 
@@ -29,29 +30,39 @@ class Columns(NamedTuple):
 
     context: None for "context", or "passage" where there is no "context"
     id: None for the row's number, under the name "id"; see `find_ids`
-    keep: further columns of the output; "all" for all that have a name, in their order
+    keep: further columns of the output; "all" among them stands for all that have a name, in their
+        order
     """
 
     question: str = "question"
     context: str | None = None
     id: str | None = None
-    keep: tuple[str, ...] | Literal["all"] = ()
+    keep: tuple[str, ...] = ()
 
     @property
     def id_name(self) -> str:
         return self.id or "id"
 
     @property
+    def keeps_all(self) -> bool:
+        return "all" in self.keep
+
+    @property
+    def named(self) -> list[str]:
+        """The further columns that are named."""
+        return [name for name in self.keep if name != "all"]
+
+    @property
     def wanted(self) -> set[str] | None:
         """The columns that are read; None for all."""
-        if self.keep == "all":
+        if self.keeps_all:
             return None
-        contexts = [self.context] if self.context else ["context", "passage"]
+        contexts = ["context", "passage"] if self.context is None else [self.context]
         return {self.question, *contexts, self.id_name, *self.keep}
 
     def context_in(self, names: Collection[str]) -> str:
         other = "passage" if "passage" in names and "context" not in names else "context"
-        return self.context or other
+        return other if self.context is None else self.context
 
     def kept_of(self, names: Collection[str]) -> list[str]:
         """The columns of the output before the answers, given those of the input.
@@ -59,11 +70,11 @@ class Columns(NamedTuple):
         Raises:
             InputError: one of them has the name of a column of the answers.
         """
-        if self.keep != "all":
-            kept = [self.id_name, self.question, *self.keep]
-        else:
+        kept = [self.id_name, self.question]
+        if self.keeps_all:
             kept = list(filter(None, names))
             kept = kept if self.id_name in kept else [self.id_name, *kept]
+        kept += self.named
         refuse_answers(kept)
         return list(dict.fromkeys(kept))
 
@@ -93,7 +104,7 @@ def check_choice(name: str, value: str, choices: Collection[str]) -> None:
         raise InputError(f"{name} is one of {', '.join(choices)}, not {value!r}")
 
 
-def find_ids(files: Sequence[str], columns: Columns) -> Columns:
+def find_ids(files: Sequence[InputFile], columns: Columns) -> Columns:
     """The columns with the name of the ids, if a file has such a column.
 
     In a file of JSON the first row that can be read tells.
@@ -102,25 +113,28 @@ def find_ids(files: Sequence[str], columns: Columns) -> Columns:
     return columns._replace(id=columns.id_name) if there else columns
 
 
-def _names(file: str, columns: Columns) -> Collection[str]:
+def _names(file: InputFile, columns: Columns) -> Collection[str]:
     """The names of a file's columns. Standard input, which is read but once, has none here."""
-    if file == STDIN:
+    if file.name == STDIN:
         return ()
-    if table_kind(file) == ".jsonl":
-        return next((row.row for row in read_table(file) if not row.problem), ())
-    return read_header(file, columns.wanted) if table_kind(file) else SQUAD
+    own: Iterable[str] = SQUAD
+    if table_kind(file.name) == ".jsonl":
+        own = next((row.row for row in read_table(file.name) if not row.problem), ())
+    elif table_kind(file.name):
+        own = read_header(file.name, columns.wanted)
+    return {*own, *file.partition}
 
 
-def check_there(place: str, needed: Mapping[str, str], names: Iterable[Any]) -> None:
+def check_there(place: str, needed: Mapping[Any, str], names: Iterable[Any]) -> None:
     """Raises an InputError if a needed column is not among the names.
 
     Args:
         needed: the columns, each with the option that names it
     """
-    there = list(map(str, names))
+    there = list(names)
     for name, option in needed.items():
         if name not in there:
-            shown = ", ".join(there[:_MOST_NAMES])
+            shown = ", ".join(map(str, there[:_MOST_NAMES]))
             message = f'{place} has no column "{name}", only {shown}'
             raise InputError(f"{message}: name the right one with {option}")
 
@@ -134,7 +148,7 @@ def refuse_answers(names: Iterable[str]) -> None:
             )
 
 
-def plan_output(files: Sequence[str], columns: Columns) -> dict[str, Any]:
+def plan_output(files: Sequence[InputFile], columns: Columns) -> dict[str, Any]:
     """The columns of the output before the answers, as far as they do not depend on the rows. They
     have Arrow types if all files are .parquet, and else None. None is also the type of a column
     whose common type could change a value, such as a large id.
@@ -144,44 +158,56 @@ def plan_output(files: Sequence[str], columns: Columns) -> dict[str, Any]:
     """
     columns.kept_of(())
     _warn_of_missing(files, columns)
-    headers = {file: header for file in files if (header := _header(file, columns))}
-    read = headers.values() if columns.keep == "all" else [(), *headers.values()]
+    headers = {file.name: header for file in files if (header := _header(file, columns))}
+    read = headers.values() if columns.keeps_all else [(), *headers.values()]
     names = dict.fromkeys(name for header in read for name in columns.kept_of(header))
-    typed = all(table_kind(file) == ".parquet" for file in files)
+    typed = all(table_kind(file.name) == ".parquet" for file in files)
     return {name: _common(name, headers) if typed else None for name in names}
 
 
-def _header(file: str, columns: Columns) -> dict[str, Any]:
-    """The header of a file, if it has one, checked."""
-    of_table = file == STDIN or table_kind(file)
-    header = read_header(file, columns.wanted) if of_table else dict.fromkeys(SQUAD, str)
+def _header(file: InputFile, columns: Columns) -> dict[str, Any]:
+    """The header of a file, if it has one, checked. Its Arrow types are those of the output."""
+    name, kind = file.name, table_kind(file.name)
+    of_table = name == STDIN or kind
+    header = read_header(name, columns.wanted) if of_table else dict.fromkeys(SQUAD, str)
     if not header:
         return {}
+    text = import_arrow()[0].string() if kind == ".parquet" else str
+    header = dict.fromkeys(file.partition, text) | header
     needed = {columns.question: "--question-column", columns.context_in(header): "--context-column"}
     needed |= {columns.id: "--id-column"} if columns.id else {}
-    keep = columns.keep if columns.keep != "all" else ()
-    check_there(file, needed | dict.fromkeys(keep, "--keep"), header)
+    check_there(name, needed | dict.fromkeys(columns.named, "--keep"), header)
     try:
         kept = columns.kept_of(header)
     except InputError as error:
-        raise InputError(f"{file}: {error}") from error
-    for name in kept:
-        kind = header.get(name, str)
-        if kind is not str and not is_kept(kind):
-            hint = ": name the others with --keep" if columns.keep == "all" else ""
-            raise InputError(f'{file}: column "{name}" cannot be kept, its type is {kind}{hint}')
+        raise InputError(f"{name}: {error}") from error
+    if kind == ".parquet":
+        header |= {each: _kept_type(file, each, header, columns) for each in kept if each in header}
     return header
 
 
-def _warn_of_missing(files: Sequence[str], columns: Columns) -> None:
+def _kept_type(file: InputFile, name: str, header: Mapping[str, Any], columns: Columns) -> Any:
+    """The type that a column of a .parquet file gets in the output."""
+    kind = kept_type(header[name])
+    if kind is None:
+        hint = ": name the others with --keep" if columns.keeps_all else ""
+        for role, option in ((columns.question, "question"), (columns.id_name, "id")):
+            if name == role:
+                hint = f": cast it, or name another column with --{option}-column"
+        raise InputError(
+            f'{file.name}: column "{name}" cannot be kept, its type is {header[name]}{hint}'
+        )
+    return kind
+
+
+def _warn_of_missing(files: Sequence[InputFile], columns: Columns) -> None:
     """Warn of named columns that the first line of JSON does not have: one may be misspelt."""
-    of_json = next((file for file in files if table_kind(file) == ".jsonl"), None)
-    keep = columns.keep if columns.keep != "all" else ()
-    named = [*filter(None, [columns.id]), *keep]
-    first = next(read_table(of_json), None) if of_json and named else None
+    of_json = next((file for file in files if table_kind(file.name) == ".jsonl"), None)
+    named = [*filter(None, [columns.id]), *columns.named]
+    first = next(read_table(of_json.name), None) if of_json and named else None
     for name in named:
-        if first and not first.problem and name not in first.row:
-            message = f'{of_json}: the first row has no "{name}"; rows without it get none'
+        if of_json and first and not first.problem and name not in {*first.row, *of_json.partition}:
+            message = f'{of_json.name}: the first row has no "{name}"; rows without it get none'
             warnings.warn(message, InputWarning, stacklevel=2)
 
 

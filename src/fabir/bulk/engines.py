@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fabir.answer.predictor import Predictor
 from fabir.bulk.columns import Columns
 from fabir.bulk.inputs import InputFile
+from fabir.bulk.readers import as_predictor
 from fabir.bulk.rows import Chunk, QuestionRow, answers_of, read_chunks
 from fabir.data.addresses import is_address
 from fabir.data.tables import Row, json_line
@@ -23,15 +24,15 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 class Job(NamedTuple):
     """What a run does.
 
-    readers: folders of models; several answer as an ensemble
-    threshold: see `Predictor`
+    readers: folders of models, of which several answer as an ensemble; or a predictor
+    threshold: see `Predictor`; by default that of the predictor
     strict: whether to stop at a bad row
     exact: see `fabir.data.tables.json_line`
     """
 
     files: Sequence[InputFile]
     columns: Columns
-    readers: Sequence[str]
+    readers: list[str] | Predictor
     threshold: float | None = None
     strict: bool = True
     exact: bool = False
@@ -50,11 +51,12 @@ class ChunkAnswerer:
     """Answers chunks with a predictor that is loaded once. Every engine uses it."""
 
     def __init__(self, job: Job) -> None:
-        self.predictor = Predictor.load(job.readers, threshold=job.threshold)
+        self.predictor = as_predictor(job.readers)
+        self.threshold = job.threshold
         self.exact = job.exact
 
     def __call__(self, chunk: Chunk) -> AnsweredChunk:
-        answers = answer_questions(self.predictor, chunk.questions)
+        answers = answer_questions(self.predictor, chunk.questions, self.threshold)
         lines = [
             json_line(asked.kept | answer, exact=self.exact)
             for asked, answer in zip(chunk.questions, answers, strict=True)
@@ -91,9 +93,10 @@ def answer_on_ray(job: Job, skip: int) -> Iterator[AnsweredChunk]:
         InputError: Ray is missing, or a worker cannot read a file or load a model.
     """
     ray = _start_ray()
+    readers = job.readers
     job = job._replace(
         files=[file._replace(name=_absolute(file.name)) for file in job.files],
-        readers=list(map(_absolute, job.readers)),
+        readers=readers if isinstance(readers, Predictor) else list(map(_absolute, readers)),
     )
 
     def read(row: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,15 @@
 """Answers every row of a DataFrame of pandas or polars, or of a `datasets.Dataset`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
 from fabir.bulk.columns import ANSWERS, Columns, check_choice, check_there, refuse_answers
 from fabir.bulk.engines import answer_questions
+from fabir.bulk.readers import as_predictor
 from fabir.bulk.rows import CHUNK, QuestionRow
 from fabir.data.parquet import check_names
 from fabir.data.tables import batched, check_text
@@ -21,11 +23,11 @@ _MISSING = {"None", "nan", "<NA>", "NaT"}  # how pandas and polars print that th
 
 def answer_frame(
     frame: Frame,
-    reader: Predictor | str | Path | Sequence[str | Path] | None = None,
+    reader: Predictor | QuestionAnsweringPipeline | str | Path | Sequence[str | Path] | None = None,
     *,
     threshold: float | None = None,
-    question_column: str = "question",
-    context_column: str | None = None,
+    question_column: Hashable = "question",
+    context_column: Hashable = None,
     on_bad_row: Literal["error", "empty"] = "error",
 ) -> Frame:
     """The frame with the columns `fabir.bulk.columns.ANSWERS` added; its rows and columns stay.
@@ -33,9 +35,11 @@ def answer_frame(
     Args:
         frame: a DataFrame of pandas or polars, or a `datasets.Dataset`
         reader: a model's folder or name, `fast` by default; several answer as an ensemble; or a
-            `Predictor`, to load the model once for many frames
+            `Predictor`, to load the model once for many frames; or a pipeline, of which the
+            Predictor is taken
         threshold: how likely an answer that is given must be, see `Predictor`; by default that of
             the predictor
+        question_column: its name; of a DataFrame of pandas, also a number
         context_column: by default "context", or "passage" where there is none
         on_bad_row: what happens if a row has no question or no context; "error" refuses the frame,
             "empty" leaves all answers of the row empty
@@ -49,13 +53,15 @@ def answer_frame(
     check_choice("on_bad_row", on_bad_row, ("error", "empty"))
     add = _adder(frame)
     table: Any = frame
+    if add is _add_to_dataset:
+        table = table.with_format(None)
     names = list(getattr(table, "column_names", None) or table.columns)
-    pair = question_column, Columns(context=context_column).context_in(names)
-    options = "question_column", "context_column"
-    check_there("the frame", dict(zip(pair, options, strict=True)), names)
+    context = Columns().context_in(names) if context_column is None else context_column
+    pair: Any = question_column, context
+    check_there("the frame", {pair[0]: "question_column", pair[1]: "context_column"}, names)
     check_names("the frame", names, pair)
     refuse_answers(names)
-    predictor = reader if isinstance(reader, Predictor) else Predictor.load(reader)
+    predictor = as_predictor(reader)
     texts = track(zip(*(table[name] for name in pair), strict=True), "answering", len(table))
     answers: Values = {name: [] for name in ANSWERS}
     for chunk in batched(_questions(texts, pair, on_bad_row), CHUNK):
@@ -68,7 +74,7 @@ def answer_frame(
 
 
 def _questions(
-    texts: Iterable[tuple[Any, Any]], names: tuple[str, str], on_bad_row: str
+    texts: Iterable[tuple[Any, Any]], names: tuple[Any, Any], on_bad_row: str
 ) -> Iterator[QuestionRow | None]:
     """The questions of a frame; None for a bad row."""
     for number, pair in enumerate(texts, 1):
@@ -81,8 +87,8 @@ def _questions(
             yield None
 
 
-def _text(value: Any, name: str) -> str:
-    if type(value) is not str and str(value) in _MISSING:
+def _text(value: Any, name: Any) -> str:
+    if not isinstance(value, str) and str(value) in _MISSING:
         raise InputError(f'field "{name}": missing')
     return check_text(value, name)
 
@@ -124,9 +130,17 @@ def _add_to_dataset(frame: Any, values: Values) -> Any:
     features = {name: datasets.Value(kinds[kind]) for name, kind in ANSWERS.items()}
     if not len(frame):  # its columns would be lost
         both = datasets.Features(frame.features | features)
-        return datasets.Dataset.from_dict({name: [] for name in both}, both)
-    added = datasets.Dataset.from_dict(values, datasets.Features(features))
-    return datasets.concatenate_datasets([frame, added], axis=1)
+        whole = datasets.Dataset.from_dict({name: [] for name in both}, both)
+    else:
+        added = datasets.Dataset.from_dict(values, datasets.Features(features))
+        whole = datasets.concatenate_datasets([frame.with_format(None), added], axis=1)
+    form = dict(frame.format)
+    return whole.with_format(
+        form["type"],
+        columns=[*form["columns"], *ANSWERS],
+        output_all_columns=form["output_all_columns"],
+        **form["format_kwargs"],
+    )
 
 
 _ADDERS: dict[tuple[str, str], Callable[[Any, Values], Any]] = {

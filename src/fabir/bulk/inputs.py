@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from fabir.data.addresses import STDIN, file_system, is_address, reading
 from fabir.data.tables import ENDINGS, table_kind
@@ -17,12 +18,14 @@ class InputFile(NamedTuple):
 
     name: a path, an address, or "-" for standard input
     size: in bytes; 0 if it is not known
-    state: differs if the content has changed
+    state: differs if the content has changed; its first element is the same for each name of a file
+    partition: columns that the folders of its path have, see `_partition`
     """
 
     name: str
     size: int
     state: list[Any]
+    partition: dict[str, str | None]
 
 
 def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
@@ -38,7 +41,8 @@ def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
     for name in map(str, names):
         with reading(name):
             found = _at_address(name) if is_address(name) else _here(name)
-            files |= {file.name: file for file in found}
+            for file in found:
+                files.setdefault(file.state[0], file)
     if not files:
         raise InputError("there is nothing to read: name a file")
     if STDIN in files and len(files) > 1:
@@ -83,7 +87,7 @@ def _here(name: str) -> Iterator[InputFile]:
     """The files of this machine that a name stands for."""
     path = Path(name)
     if name == STDIN:
-        yield InputFile(STDIN, 0, [STDIN])
+        yield InputFile(STDIN, 0, [STDIN], {})
     elif path.is_dir():
         below = sorted(each for each in path.rglob("*") if each.is_file())
         for each in _tables(name, below, path):
@@ -93,9 +97,9 @@ def _here(name: str) -> Iterator[InputFile]:
             yield from _here(each)
     else:
         state = path.stat()
-        yield InputFile(
-            name, state.st_size, [str(path.resolve()), state.st_size, state.st_mtime_ns]
-        )
+        partition = _partition(path)
+        same = [str(path.resolve()), state.st_size, state.st_mtime_ns, partition]
+        yield InputFile(name, state.st_size, same, partition)
 
 
 def _at_address(address: str) -> Iterator[InputFile]:
@@ -114,8 +118,11 @@ def _at_address(address: str) -> Iterator[InputFile]:
             raise cause from None
         found = _matches(address, sorted(system.glob(path)) if _is_pattern(path) else [])
     for each in found:
-        name = address if each == path else system.unstrip_protocol(each)
-        yield InputFile(name, system.size(each) or 0, [name, str(system.checksum(each))])
+        whole = system.unstrip_protocol(each)
+        name = address if each == path else whole
+        partition = _partition(PurePosixPath(each))
+        state = [whole, str(system.checksum(each)), partition]
+        yield InputFile(name, system.size(each) or 0, state, partition)
 
 
 def _tables(folder: str, files: Iterable[Any], root: Any) -> list[str]:
@@ -126,6 +133,17 @@ def _tables(folder: str, files: Iterable[Any], root: Any) -> list[str]:
     if not tables:
         raise InputError(f"{folder} has no {ENDINGS} file")
     return tables
+
+
+def _partition(path: PurePath) -> dict[str, str | None]:
+    """The columns in a path such as "year=2024/month=02/a.parquet", as Hive and Spark make them:
+    texts, or None for what they call their default partition."""
+    pairs = [unquote(part).partition("=") for part in path.parent.parts]
+    return {
+        name: None if value == "__HIVE_DEFAULT_PARTITION__" else value
+        for name, equals, value in pairs
+        if name and equals
+    }
 
 
 def _is_hidden(path: PurePath) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabir.bulk.engines import AnsweredChunk
 from fabir.errors import InputError
-from fabir.files import write_json
+from fabir.files import permissions, write_json
 
 
 class Journal:
@@ -46,6 +46,7 @@ class Journal:
             output.parent.mkdir(parents=True, exist_ok=True)
             self._lines = _open_at(self.partial, self.done["bytes"])
             self._records = _open_at(self._journal, length)
+            os.chmod(self.partial, permissions(output) | 0o600)  # as private as the output will be
         except OSError as error:
             raise InputError(f"cannot write {output}: {error.strerror or error}") from error
         if not length:

@@ -104,6 +104,8 @@ def _places(files: Sequence[InputFile], columns: Columns) -> Iterator[_Place]:
         last = 0
         for row in _rows(file.name, columns):
             last = row.number
+            if not row.problem:
+                row = row._replace(row=file.partition | row.row)
             share = (bytes_before + row.share * file.size) / total
             yield _Place(file.name, row, rows_before + last, share)
         bytes_before += file.size
@@ -129,7 +131,7 @@ def _rows(name: str, columns: Columns) -> Iterator[Numbered]:
 
 
 def _squad_rows(name: str) -> Iterator[Numbered]:
-    data = read_squad(Path(name), "keep")
+    data = read_squad(Path(name), "keep", allow_blank=True)  # a blank row is a bad one
     for number, (passage, question) in enumerate(data.questions, 1):
         row = zip(SQUAD, (question.id, passage.title, question.text, passage.text), strict=True)
         yield Numbered(number, dict(row), "", number / len(data))

@@ -1,6 +1,5 @@
 """A bulk run: answers every row of its inputs, and writes the answers in the same order."""
 
-import hashlib
 import json
 import os
 import sys
@@ -10,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from fabir.answer.pipeline import QuestionAnsweringPipeline
+from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
 from fabir.bulk.columns import ANSWERS, Columns, check_choice, find_ids, plan_output
 from fabir.bulk.engines import ENGINES, AnsweredChunk, Job
 from fabir.bulk.inputs import InputFile, check_ending, check_outside, find_inputs
 from fabir.bulk.journal import Journal
+from fabir.bulk.readers import digest_of, find_reader
 from fabir.bulk.rows import CHUNK
 from fabir.data.addresses import STDIN, is_address
 from fabir.data.tables import (
@@ -25,10 +27,8 @@ from fabir.data.tables import (
     write_table,
 )
 from fabir.errors import InputError
-from fabir.files import is_gzipped, writing
+from fabir.files import followed, is_gzipped, permissions, writing
 from fabir.progress import clock, live_line, track
-from fabir.runtime.locate import find_model
-from fabir.runtime.store import model_files
 
 _MAX_WARNINGS = 100  # bad rows that are reported one by one; more are only counted
 _QUIET = 2  # seconds before the first line of progress
@@ -46,7 +46,7 @@ class BulkResult(NamedTuple):
 def answer_rows(
     source: Names,
     output: str | Path,
-    reader: Names | None = None,
+    reader: Predictor | QuestionAnsweringPipeline | Names | None = None,
     *,
     threshold: float | None = None,
     engine: str = "local",
@@ -70,14 +70,16 @@ def answer_rows(
             lines of JSON on standard input
         output: a file with one of these `ENDINGS`; its columns are the id, the question, those of
             `keep`, and `fabir.bulk.columns.ANSWERS`
-        reader: a model's folder or name, `fast` by default; several answer as an ensemble
-        threshold: how likely an answer that is given must be, see `Predictor`
+        reader: a model's folder or name, `fast` by default; several answer as an ensemble; or a
+            `Predictor`, or a pipeline, of which the Predictor is taken
+        threshold: how likely an answer that is given must be, see `Predictor`; by default that of
+            the predictor
         engine: "local", or "ray" for a Ray cluster
         on_bad_row: "error" stops at the first bad row, "skip" leaves bad rows out
         context_column: by default "context", or "passage" where there is none
         id_column: by default "id", or the row's number if no row has one; a row without an id has
             none in the output
-        keep: further columns of the input for the output, or "all"
+        keep: further columns of the input for the output; "all" stands for all
 
     Raises:
         InputError: a file cannot be read or written, a column is missing or has the name of a
@@ -85,36 +87,42 @@ def answer_rows(
             process is writing it, a row is bad, all rows are bad, the unfinished run has other
             settings, or `threshold` is not from 0 to 1.
     """
-    check_threshold(threshold)
+    threshold = check_threshold(threshold)
     check_choice("on_bad_row", on_bad_row, ("error", "skip"))
     check_choice("engine", engine, ENGINES)
     output = _checked_output(output)
-    check_outside(_listed(source), output)
-    files = find_inputs(_listed(source))
+    sources = _listed(source, "source")
+    check_outside(sources, output)
+    files = find_inputs(sources)
     _check_inputs(files, output, engine, resume)
-    kept = "all" if keep == "all" else tuple(_listed(keep))
-    columns = Columns(question_column, context_column, id_column, kept)
-    names = [file.name for file in files]
-    planned = plan_output(names, columns)
-    readers = [str(find_model(each)) for each in (_listed(reader) if reader else [None])]
+    columns = Columns(question_column, context_column, id_column, tuple(_listed(keep, "keep")))
+    planned = plan_output(files, columns)
     job = Job(
         files=files,
-        columns=find_ids(names, columns),
-        readers=readers,
+        columns=find_ids(files, columns),
+        readers=find_reader(reader),
         threshold=threshold,
         strict=on_bad_row == "error",
         exact=table_kind(output) == ".parquet",
     )
     with writing(output):
-        journal = Journal(output, _settings(job), resume=resume)
+        journal = Journal(followed(output), _settings(job), resume=resume)
         if journal.complete:
             return BulkResult(journal.done["rows"], journal.done["bad"], before=True)
         chunks = ENGINES[engine](job, journal.done["chunks"])
         return _write_all(chunks, journal, job, output, planned)
 
 
-def _listed(names: Names) -> list[Any]:
-    return [names] if isinstance(names, str | Path) else list(names)
+def _listed(names: Any, argument: str) -> list[Any]:
+    """One name or several as a list."""
+    if isinstance(names, str | Path):
+        return [names]
+    is_frame = hasattr(names, "columns") or hasattr(names, "column_names")
+    if is_frame or not isinstance(names, Iterable):
+        hint = "; fabir.answer_frame answers a DataFrame" if is_frame else ""
+        kind = type(names).__name__
+        raise InputError(f"{argument} is a name or a list of names, not of type {kind}{hint}")
+    return list(names)
 
 
 def _checked_output(output: str | Path) -> Path:
@@ -193,7 +201,8 @@ def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
     """
     if table_kind(output) == ".jsonl" and not is_gzipped(output):
         journal.note_end(journal.partial)
-        os.replace(journal.partial, output)
+        os.chmod(journal.partial, permissions(output))
+        os.replace(journal.partial, followed(output))
     else:
         if not columns or None in columns.values():
             with _rows(journal, "finding columns") as rows:
@@ -215,14 +224,10 @@ def _rows(journal: Journal, doing: str) -> Iterator[Iterable[dict[str, Any]]]:
 
 def _settings(job: Job) -> dict[str, Any]:
     """The settings that must be the same when a run is resumed."""
-    digest = hashlib.sha256()
-    for reader in job.readers:
-        for path in model_files(Path(reader)).values():
-            digest.update(path.read_bytes())
     return {
         "input file": [file.state for file in job.files],
         "choice of columns": json.loads(json.dumps(job.columns)),
-        "reader": digest.hexdigest(),
+        "reader": digest_of(job.readers),
         "threshold": job.threshold,
         "size of chunks": CHUNK,
     }

@@ -33,11 +33,12 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
     from fabir.answer.show import show_json, show_text, show_withheld
     from fabir.files import read_text
+    from fabir.text.units import is_blank
 
     passage = read_text(options.passage)
-    if not options.question.strip():
+    if is_blank(options.question):
         raise InputError("the question is empty: ask something")
-    if not passage.strip():
+    if is_blank(passage):
         raise InputError(f"the passage {options.passage} is empty: there is nothing to answer from")
     predictor = Predictor.load(options.reader, threshold=options.threshold)
     reading = next(predictor.read_all([(options.question, passage)], options.top_k))
@@ -179,7 +180,7 @@ def _predict_rows(options: argparse.Namespace) -> None:
         question_column=options.question_column,
         context_column=options.context_column,
         id_column=options.id_column,
-        keep="all" if "all" in options.keep else options.keep,
+        keep=options.keep,
     )
     if done.before:
         print(f"already complete: {done.rows} row{'s' * (done.rows != 1)}", file=sys.stderr)

@@ -62,7 +62,13 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         "with --from",
     )
     parser.add_argument(
-        "--train", type=Path, nargs="+", required=True, metavar="FILE", help="SQuAD files"
+        "--train",
+        type=Path,
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="FILE",
+        help="SQuAD files",
     )
     words = parser.add_mutually_exclusive_group()
     words.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
@@ -129,6 +135,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--teacher",
         nargs="+",
+        action="extend",
         default=[],
         metavar="DIR",
         help="distil the probabilities of these models, averaged, in addition to the answers",
@@ -137,6 +144,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-with",
         nargs="+",
+        action="extend",
         default=[],
         metavar="TRACKER",
         help="write the metrics to tensorboard, trackio or wandb too",
@@ -238,7 +246,14 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", default="short", metavar="NAME", help="how long each row trains (short)"
     )
-    parser.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="only these rows")
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="only these rows",
+    )
     parser.add_argument(
         "--seeds",
         type=int,

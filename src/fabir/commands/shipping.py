@@ -27,6 +27,7 @@ def _add_calibrate(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         nargs="+",
+        action="extend",
         metavar="DATA.json",
         help="SQuAD files; with unanswerable questions the no-answer probability is fitted too",
     )

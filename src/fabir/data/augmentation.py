@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fabir.data.checks import check_seed
 from fabir.data.squad import Answer, Dataset, Passage
 from fabir.errors import InputError
 from fabir.progress import track
@@ -50,10 +51,12 @@ def augment(
     their ids get `suffix` appended.
 
     Raises:
-        InputError: a threshold outside 0 to 1; what the paraphraser raises.
+        InputError: a threshold outside 0 to 1, a negative seed, or no question is kept; what the
+            paraphraser raises.
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"the threshold is between 0 and 1, not {threshold}")
+    check_seed(seed)
     spans = [sentences(passage.text) for passage in dataset.passages]
     texts = [
         passage.text[start:end]
@@ -79,6 +82,11 @@ def augment(
                 questions.append(replace(question, id=id, answers=kept, plausible=()))
         if questions:
             passages.append(Passage(rewritten.text, passage.title, tuple(questions)))
+    if not passages:
+        raise InputError(
+            f"no question is kept: {lost} answers were not found again in the paraphrases; a lower "
+            "--threshold keeps more"
+        )
     return Augmented(Dataset(tuple(passages), dataset.version), lost)
 
 

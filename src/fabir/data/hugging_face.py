@@ -9,29 +9,31 @@ from fabir.data.tables import Numbered, Row, check_id, check_text, read_table, r
 from fabir.errors import InputError
 
 
-def read_as_squad(path: str | Path) -> dict[str, Any]:
+def read_as_squad(path: str | Path, *, blank: bool = False) -> dict[str, Any]:
     """The JSON of a SQuAD file, made of a table: see `rows_as_squad`.
 
     Raises:
         InputError: the file cannot be read, or a row is malformed.
     """
-    return rows_as_squad(path, read_table(path))
+    return rows_as_squad(path, read_table(path), blank=blank)
 
 
-def rows_as_squad(path: str | Path, numbered: Iterable[Numbered]) -> dict[str, Any]:
+def rows_as_squad(
+    path: str | Path, numbered: Iterable[Numbered], *, blank: bool = False
+) -> dict[str, Any]:
     """The JSON of a SQuAD file, made of the rows of the file `path`.
 
     Columns: `question`, `context` and, if they are there, `id`, `title` and `answers`, an object of
     two lists, `text` and `answer_start`. Rows are numbered if none has an `id`.
     Neighbouring rows with the same passage share it; neighbouring rows with the same title share an
-    article.
+    article. `blank` allows blank questions and passages.
 
     Raises:
         InputError: a row is malformed.
     """
     listed = list(numbered)
     given = any("id" in row.row for row in listed)
-    rows = [_checked(path, row, needs_id=given) for row in listed]
+    rows = [_checked(path, row, needs_id=given, blank=blank) for row in listed]
     articles = [
         {"title": title, "paragraphs": _paragraphs(same)}
         for title, same in groupby(rows, key=lambda row: row["title"])
@@ -53,7 +55,7 @@ def _qa(row: Row) -> dict[str, Any]:
     return record
 
 
-def _checked(path: str | Path, numbered: Numbered, *, needs_id: bool) -> Row:
+def _checked(path: str | Path, numbered: Numbered, *, needs_id: bool, blank: bool) -> Row:
     """The row with all its fields; `answers` are SQuAD's records, or None if there are none."""
     try:
         if numbered.problem:
@@ -68,8 +70,8 @@ def _checked(path: str | Path, numbered: Numbered, *, needs_id: bool) -> Row:
         return {
             "id": row_id(numbered),
             "title": check_text(row.get("title") or "", "title", blank=True),
-            "question": check_text(row["question"], "question"),
-            "context": check_text(row["context"], "context"),
+            "question": check_text(row["question"], "question", blank=blank),
+            "context": check_text(row["context"], "context", blank=blank),
             "answers": _answers(row["answers"]) if row.get("answers") is not None else None,
         }
     except InputError as error:

@@ -7,7 +7,8 @@ from itertools import groupby
 
 import numpy as np
 
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.checks import check_seed
+from fabir.data.squad import Dataset, Passage, Question, unused
 from fabir.errors import InputError
 from fabir.progress import track
 from fabir.text.tokens import tokenise
@@ -19,14 +20,16 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     A negative pairs a question with another paragraph of its article (adjacent passages with one
     title). The paragraph contains none of the answers' texts. It has the largest overlap of words
     with the question, weighted by inverse document frequency; the first one wins a tie. The id gets
-    "-negative" appended. Only `seed` determines the choice of questions. There may be fewer
-    negatives if the articles have too few paragraphs.
+    "-negative" appended, and a number if the data has such an id. Only `seed` determines the choice
+    of questions. There may be fewer negatives if the articles have too few paragraphs.
 
     Raises:
-        InputError: `ratio` is not positive, or no question has a suitable paragraph.
+        InputError: `ratio` is not positive and finite, `seed` is negative, or no question has a
+            suitable paragraph.
     """
-    if not ratio > 0:
-        raise InputError(f"the ratio of negatives must be above 0, not {ratio}")
+    if not 0 < ratio < math.inf:
+        raise InputError(f"the ratio of negatives must be above 0 and finite, not {ratio}")
+    check_seed(seed)
     articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
     possible = [
         (number, place, question)
@@ -38,10 +41,11 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     answerable = sum(bool(question.answers) for _, question in dataset.questions)
     wanted = min(len(possible), round(ratio * answerable))
     chosen = np.random.default_rng(seed).permutation(len(possible))[:wanted]
+    taken = {question.id for _, question in dataset.questions}
     added: dict[tuple[int, int], list[Question]] = {}
     for index in sorted(chosen):
         number, place, question = possible[index]
-        added.setdefault((number, place), []).append(_negative(question))
+        added.setdefault((number, place), []).append(_negative(question, taken))
     passages = (
         replace(passage, questions=(*passage.questions, *added.get((number, place), ())))
         for number, article in enumerate(articles)
@@ -50,8 +54,8 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     return Dataset(tuple(passages), "v2.0", dataset.bad_answers)
 
 
-def _negative(question: Question) -> Question:
-    return Question(f"{question.id}-negative", question.text, (), impossible=True)
+def _negative(question: Question, taken: set[str]) -> Question:
+    return Question(unused(f"{question.id}-negative", taken), question.text, (), impossible=True)
 
 
 class OtherPassages:

@@ -1,11 +1,13 @@
 """Reads and writes Parquet files row by row. The values of a row are those that JSON has.
 
-A date, a timestamp or a decimal number is text in a row, and is written as what it was.
+A date, a timestamp or a decimal number is text in a row, and is written as what it was. A UUID is
+text there too.
 """
 
 import json
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,7 @@ def write_batches(
 
     Args:
         columns: the names, each with a Python type (`bool`, `float`, `int`, `str`) or an Arrow type
-            for which `is_kept` is true
+            that `kept_type` gives
     """
     arrow, parquet = import_arrow()
     types = {bool: arrow.bool_(), float: arrow.float64(), int: arrow.int64(), str: arrow.string()}
@@ -76,28 +78,45 @@ def check_names(path: str | Path, names: Sequence[str], wanted: Collection[str] 
     Raises:
         InputError: there are such columns.
     """
-    for name in filter(None, names):
-        if (wanted is None or name in wanted) and names.count(name) > 1:
+    for name in names:
+        if name != "" and (wanted is None or name in wanted) and names.count(name) > 1:
             raise InputError(f'{path}: two columns are called "{name}": rename one')
 
 
-def is_kept(kind: Any) -> bool:
-    """Whether values of an Arrow type come back from a row as they were."""
-    return _json_type(kind) is not None
+def kept_type(kind: Any) -> Any:
+    """The Arrow type that a column of an Arrow type is written with; None if it cannot be written.
+
+    It is the same one if a row gives back its values as they were. Else values that JSON has as
+    texts are texts: UUIDs, and what dates there are in lists and structs.
+    """
+    types = import_arrow()[0].types
+    inside = _json_type(kind)
+    same = types.is_timestamp(kind) or types.is_date(kind) or types.is_decimal(kind)
+    if types.is_dictionary(kind):
+        same = types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+    elif types.is_fixed_size_list(kind):
+        same = inside is not None and inside.value_type == kind.value_type
+    return kind if same else inside
 
 
 def common_type(kinds: Sequence[Any]) -> Any:
     """The Arrow type that can hold values of all types; None if there is none.
 
-    The types are those for which `is_kept` is true. If all are null, the common type is text.
+    The types are those that `kept_type` gives. If all are null, the common type is text. Categories
+    beside texts are texts, and lists of several fixed sizes are lists.
     """
     arrow, _ = import_arrow()
-    schemas = [arrow.schema([("", kind)]) for kind in kinds]
-    try:
-        common = arrow.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except arrow.ArrowException:
-        return None
-    return arrow.string() if arrow.types.is_null(common) else common
+    types = arrow.types
+    loose = [
+        _json_type(kind) if types.is_dictionary(kind) or types.is_fixed_size_list(kind) else kind
+        for kind in kinds
+    ]
+    for tried in (kinds, loose):
+        schemas = [arrow.schema([("", kind)]) for kind in tried]
+        with suppress(arrow.ArrowException):
+            common = arrow.unify_schemas(schemas, promote_options="permissive").field(0).type
+            return arrow.string() if arrow.types.is_null(common) else common
+    return None
 
 
 def is_exact(kind: Any, common: Any) -> bool:
@@ -105,7 +124,7 @@ def is_exact(kind: Any, common: Any) -> bool:
     types = import_arrow()[0].types
     if types.is_struct(kind):
         return all(is_exact(part.type, common.field(part.name).type) for part in kind)
-    if types.is_list(kind) or types.is_large_list(kind):
+    if types.is_nested(kind):
         return is_exact(kind.value_type, common.value_type)
     if types.is_uint64(kind):
         return kind == common
@@ -114,7 +133,15 @@ def is_exact(kind: Any, common: Any) -> bool:
 
 def as_text(value: Any) -> str:
     """A text as it is, anything else as JSON."""
-    return value if type(value) is str else json.dumps(value, ensure_ascii=False)
+    return value if type(value) is str else to_json(value)
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON, which has no infinite number and no NaN: they become null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return to_json(json.loads(json.dumps(value), parse_constant=lambda _: None))
 
 
 def import_arrow() -> tuple[Any, Any]:
@@ -150,22 +177,60 @@ def _json_type(kind: Any) -> Any:
     types = arrow.types
     if types.is_dictionary(kind):
         return _json_type(kind.value_type)
-    if types.is_timestamp(kind) or types.is_date(kind) or types.is_decimal(kind):
+    dates = types.is_timestamp(kind) or types.is_date(kind)
+    if dates or types.is_decimal(kind) or types.is_string_view(kind) or _is_text_extension(kind):
         return arrow.string()
-    if types.is_struct(kind) or types.is_list(kind) or types.is_large_list(kind):
-        parts = [kind.field(number).type for number in range(kind.num_fields)]
-        return kind if all(_json_type(part) == part for part in parts) else None
+    if types.is_nested(kind):
+        return _json_type_of_parts(kind)
     numbers = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     texts = types.is_string(kind) or types.is_large_string(kind)
     return kind if numbers or texts or types.is_null(kind) else None
 
 
+def _json_type_of_parts(kind: Any) -> Any:
+    """The type that lists and structs have in a row; None if they cannot be there."""
+    arrow, _ = import_arrow()
+    types = arrow.types
+    if types.is_map(kind) or types.is_union(kind):
+        return None
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    if any(_json_type(each.type) is None or _is_rebuilt(each.type) for each in fields):
+        return None
+    parts = [each.with_type(_json_type(each.type)) for each in fields]
+    if types.is_struct(kind):
+        return arrow.struct(parts)
+    large = types.is_large_list(kind) or types.is_large_list_view(kind)
+    return arrow.large_list(parts[0]) if large else arrow.list_(parts[0])
+
+
+def _is_text_extension(kind: Any) -> bool:
+    """Whether values of an extension type of Arrow are texts in a row."""
+    return getattr(kind, "extension_name", "") in ("arrow.uuid", "arrow.json")
+
+
+def _is_rebuilt(kind: Any) -> bool:
+    """Whether Arrow has no right cast of these values: they are made anew from Python's."""
+    types = import_arrow()[0].types
+    views = types.is_list_view(kind) or types.is_large_list_view(kind)
+    return views or _is_text_extension(kind)
+
+
 def _as_json(batch: Any) -> Any:
     """The batch with its values as a row has them; those of other types stay."""
     arrow, _ = import_arrow()
-    kinds = [_json_type(column.type) or column.type for column in batch.columns]
-    columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
-    return arrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    columns = map(_json_column, batch.columns)
+    return arrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
+
+
+def _json_column(column: Any) -> Any:
+    arrow, _ = import_arrow()
+    kind = _json_type(column.type)
+    if _is_text_extension(column.type):
+        texts = [None if value is None else str(value) for value in column.to_pylist()]
+        column = arrow.array(texts, kind)
+    elif _is_rebuilt(column.type):
+        column = arrow.array(column.to_pylist(), arrow.large_list(column.type.value_field))
+    return column if kind is None else column.cast(kind)
 
 
 def _array(values: list[Any], kind: Any) -> Any:
@@ -175,5 +240,10 @@ def _array(values: list[Any], kind: Any) -> Any:
     if arrow.types.is_floating(inside):
         values = [None if value is None else float(value) for value in values]
     elif arrow.types.is_string(inside) or arrow.types.is_large_string(inside):
-        values = [None if value is None else as_text(value) for value in values]
+        values = [None if _is_missing(value) else as_text(value) for value in values]
     return arrow.array(values, inside).cast(kind)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value of a column of text is missing; a number that is not finite is."""
+    return value is None or (type(value) is float and not math.isfinite(value))

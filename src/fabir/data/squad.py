@@ -9,8 +9,8 @@ import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count, groupby
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -18,6 +18,7 @@ from fabir.data.hugging_face import read_as_squad, rows_as_squad
 from fabir.data.tables import Numbered, table_kind
 from fabir.errors import InputError
 from fabir.files import is_gzipped, open_text, replacing
+from fabir.text.units import is_blank
 
 OnBadAnswer = Literal["error", "skip", "repair", "keep"]
 
@@ -43,6 +44,11 @@ class Question:
     answers: tuple[Answer, ...]
     impossible: bool = False
     plausible: tuple[Answer, ...] = ()
+
+    @property
+    def labelled(self) -> bool:
+        """Whether its answers are known, or that it has none."""
+        return bool(self.answers) or self.impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,13 @@ class Dataset:
         return _is_v2(self.version) or any(question.impossible for _, question in self.questions)
 
 
-def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Dataset:
+def read_squad(
+    path: str | Path,
+    on_bad_answer: OnBadAnswer = "error",
+    *,
+    allow_blank: bool = False,
+    quiet: bool = False,
+) -> Dataset:
     """Read a SQuAD 1.1 or 2.0 file, plain or `.gz`; or rows in Hugging Face's schema, as .jsonl,
     .csv, .parquet or a list in JSON.
 
@@ -93,7 +105,7 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
     answer, whatever `is_impossible` says; then, or if a question has that field, the data counts as
     version 2.0, whatever version it states. In that list, a blank answer at -1 and a blank answer
     of a question with `is_impossible` count for nothing. How many questions contradict themselves
-    is said on stderr.
+    is said on stderr, unless `quiet` is set.
 
     A bad answer is blank or not found at its offset. `on_bad_answer` says what happens to it.
     `error` refuses the file. `skip` drops the answer, and the question if it has no other. `repair`
@@ -101,22 +113,49 @@ def read_squad(path: str | Path, on_bad_answer: OnBadAnswer = "error") -> Datase
     `keep` leaves the answer as it is, for the official metrics, which read texts only.
     `bad_answers` lists each bad answer.
 
+    A blank question or passage, such as one of invisible characters, refuses the file, unless
+    `allow_blank` is set.
+
     Raises:
         InputError: the file cannot be read, is not JSON, or is malformed.
     """
     if on_bad_answer not in get_args(OnBadAnswer):
         choices = ", ".join(get_args(OnBadAnswer))
         raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
-    document = read_as_squad(path) if table_kind(path) else _wrapped(path, read_json(path))
-    return _Parser(path, on_bad_answer).dataset(document)
+    if table_kind(path):
+        document = read_as_squad(path, blank=allow_blank)
+    else:
+        document = _wrapped(path, read_json(path), blank=allow_blank)
+    return _Parser(path, on_bad_answer, allow_blank, quiet).dataset(document)
 
 
 def joined(datasets: Sequence[Dataset]) -> Dataset:
-    """Several data sets as one; it has version 2.0 if one of them has."""
-    passages = tuple(passage for data in datasets for passage in data.passages)
+    """Several data sets as one; it has version 2.0 if one of them has.
+
+    Where an id is in several of them, all but the first of these questions get a number appended.
+    """
+    taken: set[str] = set()
+
+    def own(question: Question) -> Question:
+        id = unused(question.id, taken)
+        return question if id == question.id else replace(question, id=id)
+
+    passages = tuple(
+        replace(passage, questions=tuple(map(own, passage.questions)))
+        for data in datasets
+        for passage in data.passages
+    )
     bad = tuple(line for data in datasets for line in data.bad_answers)
     versions = [data.version for data in datasets]
     return Dataset(passages, next(filter(_is_v2, versions), versions[0]), bad)
+
+
+def unused(id: str, taken: set[str]) -> str:
+    """`id`, or that with a number appended, such that `taken` lacks it; it is added to `taken`."""
+    tried = chain([id], (f"{id}-{number}" for number in count(2)))
+    found = next(each for each in tried if each not in taken)
+    taken.add(found)
+    return found
 
 
 def write_squad(dataset: Dataset, path: str | Path) -> None:
@@ -161,7 +200,7 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from error
 
 
-def _wrapped(path: str | Path, document: Any) -> Any:
+def _wrapped(path: str | Path, document: Any, *, blank: bool) -> Any:
     """A SQuAD file's object, also of what other tools write: rows in Hugging Face's schema,
     paragraphs or articles, in a list or as its `data`."""
     whole = document if type(document) is dict else {"data": document}
@@ -176,7 +215,7 @@ def _wrapped(path: str | Path, document: Any) -> Any:
             else Numbered(number, {}, f"expected an object, got {_kind(row)}", 0)
             for number, row in enumerate(listed, 1)
         )
-        return rows_as_squad(path, rows)
+        return rows_as_squad(path, rows, blank=blank)
     return whole | {"data": [{"paragraphs": listed}]} if "qas" in first else whole
 
 
@@ -190,8 +229,7 @@ def _paragraph(passage: Passage, v2: bool) -> dict[str, Any]:
 
 def _qa(question: Question, v2: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"id": question.id, "question": question.text}
-    labelled = bool(question.answers) or question.impossible
-    if labelled:
+    if question.labelled:
         record["answers"] = _records(question.answers)
     if v2:
         record["is_impossible"] = question.impossible
@@ -210,6 +248,8 @@ class _Parser:
 
     path: str | Path
     on_bad_answer: OnBadAnswer
+    blank: bool = False  # whether a question or a passage may be blank
+    quiet: bool = False  # whether contradictions are not mentioned
     place: list[str] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     numbers: dict[str, "count[int]"] = field(default_factory=lambda: defaultdict(lambda: count(2)))
@@ -229,7 +269,7 @@ class _Parser:
             passages += self.article(number, article)
         if self.bad and self.on_bad_answer == "error":
             raise self.refusal()
-        if self.disagreements:
+        if self.disagreements and not self.quiet:
             contradicts = "questions whose is_impossible contradicts their answers, which count"
             print(f"{self.path}: {self.disagreements} {contradicts}", file=sys.stderr)
         if self.version_2 and not _is_v2(str(version)):
@@ -243,7 +283,7 @@ class _Parser:
             self.enter(0, f"article {number} {_short(title)}")
         for number, paragraph in enumerate(paragraphs, 1):
             self.enter(1, f"paragraph {number}")
-            text = self.text(paragraph, "context")
+            text = self.text(paragraph, "context", blank=self.blank)
             questions: list[Question] = []
             for number, qa in enumerate(self.take(paragraph, "qas", list), 1):
                 self.enter(2, f"question {number}")
@@ -268,7 +308,7 @@ class _Parser:
             id = next(new for n in self.numbers[id] if (new := f"{id}-{n}") not in self.ids)
             self.bad.append(f"{told}: it is {id} now")
         self.ids.add(id)
-        text = self.text(record, "question")
+        text = self.text(record, "question", blank=self.blank)
         said = self.take(record, "is_impossible", bool) if "is_impossible" in record else None
         given, impossible = [], bool(said)
         if "answers" in record:
@@ -340,9 +380,9 @@ class _Parser:
         value = record.get("id") if type(record) is dict else None
         return str(value) if type(value) is int else self.text(record, "id")
 
-    def text(self, record: Any, name: str) -> str:
+    def text(self, record: Any, name: str, *, blank: bool = False) -> str:
         value = self.take(record, name, str)
-        if not value.strip():
+        if not blank and is_blank(value):
             raise self.malformed(f'field "{name}": blank')
         try:
             value.encode()

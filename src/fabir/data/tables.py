@@ -7,25 +7,25 @@ import csv
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from fabir.data import parquet
 from fabir.data.addresses import STDIN, open_file, size_of
+from fabir.data.csv_rows import not_utf8, read_csv
 from fabir.errors import InputError
 from fabir.files import check_output, is_gzipped, replacing
+from fabir.text.units import is_blank
 
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
 ENDINGS = ".jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"  # in any case
-NOT_UTF8 = "not UTF-8; convert the file, for example with iconv -f CP1252 -t UTF-8"
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
 _LONGEST_SHOWN = 40  # characters of a value in an error
-_LONGEST_CELL = 2**31 - 1  # the largest C long on every platform; csv's default is 131,072
+
+_decode = json.JSONDecoder(parse_constant=lambda _: None).decode  # JSON has no NaN: it is missing
 
 Row = dict[str, Any]
 
@@ -99,21 +99,21 @@ def read_header(path: str | Path, wanted: Collection[str] | None = None) -> dict
 
 
 def check_text(value: Any, name: str, *, blank: bool = False) -> str:
-    """Check that the value of the field `name` is text; `blank` allows blank text.
+    """The value of the field `name`, which is text; `blank` allows blank text.
 
     Raises:
-        InputError: the value is not text, is blank, or cannot be encoded as UTF-8.
+        InputError: the value is not text, is blank (see `is_blank`), or cannot be encoded as UTF-8.
     """
-    if type(value) is not str:
+    if not isinstance(value, str):
         kind = "null" if value is None else type(value).__name__
         raise InputError(f'field "{name}": expected a string, got {kind}')
-    if not blank and not value.strip():
+    value = str.__str__(value)  # other kinds of text, such as numpy's
+    if not blank and is_blank(value):
         raise InputError(f'field "{name}": blank')
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        half = f"half a surrogate pair at character {error.start}"
-        problem = NOT_UTF8 if _has_other_bytes(value) else half
+        problem = not_utf8(value) or f"half a surrogate pair at character {error.start}"
         raise InputError(f'field "{name}": {problem}') from error
     return value
 
@@ -220,10 +220,7 @@ def json_line(row: Any, *, exact: bool = False) -> str:
     Args:
         exact: write them as Python's `json.loads` reads them
     """
-    try:
-        return json.dumps(row, ensure_ascii=False, allow_nan=exact) + "\n"
-    except ValueError:
-        return json_line(json.loads(json.dumps(row), parse_constant=lambda _: None))
+    return (json.dumps(row, ensure_ascii=False) if exact else parquet.to_json(row)) + "\n"
 
 
 @contextmanager
@@ -240,8 +237,6 @@ def _text(
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             message = f"{path}: damaged gzip file ({error}); fetch or pack it again"
             raise InputError(message) from error
-        except csv.Error as error:
-            raise InputError(f"{path}: not valid CSV: {error}") from error
         finally:
             text.detach()  # `open_file` closes what it has opened
 
@@ -257,10 +252,9 @@ def _json_rows(path: str | Path, size: int) -> Iterator[Numbered]:
 
 def _parsed(line: str) -> tuple[Row, str]:
     try:
-        value = json.loads(line)
+        value = _decode(line.strip())
     except (ValueError, RecursionError) as error:
-        problem = f"not valid JSON: {getattr(error, 'msg', error)}"
-        return {}, NOT_UTF8 if _has_other_bytes(line) else problem
+        return {}, not_utf8(line) or f"not valid JSON: {getattr(error, 'msg', error)}"
     if type(value) is not dict:
         return {}, f"expected an object, got {type(value).__name__}"
     return value, ""
@@ -269,7 +263,7 @@ def _parsed(line: str) -> tuple[Row, str]:
 def _csv_rows(path: str | Path, size: int, wanted: Collection[str] | None) -> Iterator[Numbered]:
     with _text(path, size, "") as (lines, share):
         header, rows = _csv(path, lines, wanted)
-        for number, cells in enumerate(filter(None, rows), 1):
+        for number, cells in enumerate(rows, 1):
             if len(cells) == len(header):
                 yield Numbered(number, dict(zip(header, cells, strict=True)), "", share())
             else:
@@ -280,29 +274,10 @@ def _csv_rows(path: str | Path, size: int, wanted: Collection[str] | None) -> It
 def _csv(
     path: str | Path, lines: Iterable[str], wanted: Collection[str] | None
 ) -> tuple[list[str], Iterator[list[str]]]:
-    """The names of the columns, and the cells of each row."""
-    csv.field_size_limit(_LONGEST_CELL)
-    lines = iter(lines)
-    head = next(lines, "").removeprefix("\ufeff")
-    if _has_other_bytes(head):
-        raise InputError(f"{path}: {NOT_UTF8}")
-    delimiter = "\t" if table_kind(path) == ".tsv" else delimiter_of(head)
-    rows = csv.reader(chain([head], lines), delimiter=delimiter)
-    header = next(rows, None)
-    if not header:
-        raise InputError(f"{path}: its first line has no names of columns")
+    """`read_csv`, with the names checked."""
+    header, rows = read_csv(path, lines, tabs=table_kind(path) == ".tsv")
     parquet.check_names(path, header, wanted)
     return header, rows
-
-
-def _has_other_bytes(text: str) -> bool:
-    """Whether text that was read with `surrogateescape` has bytes that are not UTF-8."""
-    return any("\udc80" <= character <= "\udcff" for character in text)
-
-
-def delimiter_of(head: str) -> str:
-    """What separates the names of columns in the first line of a table: comma, semicolon or tab."""
-    return max(",;\t", key=re.sub(r'"[^"]*"', "", head).count)
 
 
 def _parquet_rows(path: str | Path, wanted: Collection[str] | None) -> Iterator[Numbered]:

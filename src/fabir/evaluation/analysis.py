@@ -8,6 +8,7 @@ import numpy as np
 
 from fabir.answer.files import predictions
 from fabir.answer.predictor import Reading
+from fabir.data.checks import check_labelled
 from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
@@ -24,10 +25,11 @@ def check_answered(data: Dataset) -> None:
     """Check before long work that the data has answers.
 
     Raises:
-        InputError: no question has an answer.
+        InputError: no question has an answer, or one is not labelled.
     """
     if not any(question.answers for _, question in data.questions):
         raise InputError("there is nothing to analyse: no question of the file has an answer")
+    check_labelled(data)
 
 
 def analyse(
@@ -52,7 +54,7 @@ def analyse(
         rows with the lowest F1.
 
     Raises:
-        InputError: no question has an answer, or `found` is empty.
+        InputError: no question has an answer, one is not labelled, or `found` is empty.
     """
     check_answered(data)
     pairs = list(data.questions)

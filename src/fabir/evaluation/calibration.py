@@ -6,6 +6,7 @@ joined, which are several windows. So the probabilities hold for texts of any le
 fitted to questions with an answer; for `no_answer` those without one have half of the weight.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -16,6 +17,7 @@ import numpy as np
 from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
 from fabir.answer.merging import Reading, logistic
 from fabir.answer.predictor import Predictor
+from fabir.data.checks import check_labelled
 from fabir.data.squad import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import f1, question_scores
@@ -25,6 +27,7 @@ from fabir.runtime.settings import FEATURES, Confidence, completed
 RIGHT = 0.5  # the least F1 of an answer that counts as right
 LONG = 2000  # questions asked of whole articles, at most
 BINS = 15
+_LEAST = 5  # questions without an answer in each half of the articles, to fit `no_answer`
 _RIDGE = 1e-3
 _AS_GOOD = 0.005  # F1 as good as the best
 _OF_NO_ANSWER = FEATURES.index("elsewhere")  # it tells nothing about whether there is an answer
@@ -63,14 +66,15 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     which they are fitted. Each half of the articles is judged by weights that were fitted on the
     other half.
 
-    Without unanswerable questions in `data`, only `score` is fitted. With them the threshold is the
-    highest no-answer probability with which F1 is at most 0.5 below the best: where F1 is as good,
-    few answers are withheld.
+    Without unanswerable questions in `data`, or with too few, only `score` is fitted. With them the
+    threshold is the highest no-answer probability with which F1 is at most 0.5 below the best:
+    where F1 is as good, few answers are withheld.
 
     Raises:
         InputError: fewer than two articles, or every second one lacks answers, or no answer is
-            right or none is wrong.
+            right or none is wrong, or a question is not labelled.
     """
+    check_labelled(data)
     articles = [list(group) for _, group in groupby(data.passages, key=lambda each: each.title)]
     if len(articles) < 2:
         raise InputError(
@@ -78,13 +82,14 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
             "give a table a column `title` before fabir convert"
         )
     asked, readings = _ask(predictor, data, articles)
-    if asked.right.all() or not asked.right.any():
+    right = asked.right[~asked.none]
+    if right.all() or not right.any():
         raise InputError("all answers are right, or none is: there is nothing to calibrate")
     if len(set(asked.fold[~asked.none])) < 2:
         raise InputError(
             "no question of every second article has an answer: take more articles with answers"
         )
-    has_none = data.has_unanswerable and bool(asked.none.any())
+    has_none = _enough(asked)
     confidence = _fit(asked, has_none)
     if not has_none:
         confidence = replace(confidence, no_answer=predictor.model.confidence.no_answer)
@@ -111,6 +116,19 @@ def expected_calibration_error(
     place = np.minimum((said * bins).astype(int), bins - 1)
     sums = [np.bincount(place, values * weights, bins) for values in (said, was)]
     return float(np.abs(sums[0] - sums[1]).sum() / max(weights.sum(), 1e-9))
+
+
+def _enough(asked: Asked) -> bool:
+    """Whether there are enough questions without an answer to fit the probability of that."""
+    counts = np.bincount(asked.fold[asked.none & ~asked.long], minlength=2)
+    if (enough := bool(counts.min() >= _LEAST)) or not counts.any():
+        return enough
+    print(
+        f"the no-answer probability stays as it is: fitting it takes {_LEAST} questions without an "
+        f"answer in each half of the articles (every second one), not {counts[0]} and {counts[1]}",
+        file=sys.stderr,
+    )
+    return False
 
 
 def _ask(

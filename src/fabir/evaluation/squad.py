@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabir.data.checks import check_labelled
 from fabir.data.squad import Dataset, Question, read_json
 from fabir.errors import InputError
 from fabir.text.normalise import normalise_answer
@@ -31,12 +32,13 @@ def evaluate(
     Predictions for unknown questions are ignored.
 
     Raises:
-        InputError: there are no questions; a 1.1 question has no reference answer; `na_prob` is
-            given for 1.1 data, or lacks a predicted question.
+        InputError: there are no questions; a question is not labelled, or has no reference answer
+            in 1.1 data; `na_prob` is given for 1.1 data, or lacks a predicted question.
     """
     questions = [question for _, question in dataset.questions]
     if not questions:
         raise InputError("there are no questions to evaluate")
+    check_labelled(dataset)
     _warn_missing([question.id for question in questions if question.id not in predictions])
     if dataset.has_unanswerable:
         return _evaluate_v2(questions, predictions, na_prob, na_threshold)
@@ -128,8 +130,6 @@ def _evaluate_v1(
     exact_total, f1_total = 0, 0.0
     for question in questions:
         references = [answer.text for answer in question.answers]
-        if not references:
-            raise InputError(f"question {question.id!r} has no reference answers to evaluate with")
         if question.id in predictions:
             prediction = predictions[question.id]
             exact_total += exact_match(prediction, references)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 from fabir.layers.embedding import CharacterWindows
 from fabir.readers.checks import check_even, check_fields, check_heads
 
+_LAST_POSITION = 1_000_000  # float32 tells positions behind it apart
+
 
 @dataclass(frozen=True, kw_only=True)
 class FabirConfig:
@@ -39,7 +41,7 @@ class FabirConfig:
         selector_hidden: filters of all these convolutions but the last
         selector_width: their kernel size ("selector with kernel size 1")
         selector_layers: both ends from the last layer, or the start from the one before
-        first_position: number of the first word's position
+        first_position: number of the first word's position, from 0 to 1,000,000
         lowest_frequency: the lowest frequency of the position encoding, radians a word
         highest_frequency: the highest one
         learned_positions: rows of a learned position matrix in the place of that encoding (thesis
@@ -108,6 +110,10 @@ class FabirConfig:
         )
         check_even("model_dim", self.model_dim)
         check_heads("model_dim", self.model_dim, self.heads)
+        if not 0 <= self.first_position <= _LAST_POSITION:
+            raise ValueError(
+                f"first_position must be from 0 to {_LAST_POSITION}, got {self.first_position}"
+            )
         if not self.selector_convolutions:
             raise ValueError("selector_convolutions must be at least 1: 'linear' is a selector")
         if self.attention_height > 1 and not self.attention_width:

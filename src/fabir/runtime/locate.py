@@ -1,5 +1,6 @@
 """The folder of a model, from a path, a bundled model's name, or a name on the Hugging Face hub."""
 
+import os
 import re
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
     """
     if model is None:
         return BUNDLED
+    if not isinstance(model, str | os.PathLike):
+        kind = type(model).__name__
+        raise InputError(f"a model is named by a folder or a name, not by an object: {kind}")
     folder = Path(model)
     if folder.exists():
         return folder

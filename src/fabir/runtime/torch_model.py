@@ -28,6 +28,7 @@ from fabir.runtime.store import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    is_exported,
     read_settings,
     read_vocabulary,
     read_words,
@@ -222,6 +223,10 @@ class TorchModel:
             InputError: a file is missing, damaged or of another version.
         """
         folder = find_model(folder)
+        if not (folder / WEIGHTS).exists() and is_exported(folder):
+            raise InputError(
+                f"{folder} is only exported: this needs a reader's torch weights ({WEIGHTS})"
+            )
         settings = read_settings(folder, TORCH)
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=False)

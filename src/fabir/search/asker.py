@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from fabir.answer.checks import check_whole
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
@@ -17,6 +18,7 @@ from fabir.search.terms import words
 from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
+from fabir.text.units import is_blank
 
 CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
 _BRACKETS = "()", "[]", "<>"
@@ -92,10 +94,8 @@ class Asker:
         passages: int = PASSAGES,
         threshold: float | None = None,
     ) -> None:
-        if passages < 1:
-            raise InputError(f"at least 1 passage must be read, not {passages}")
         self.index, self.predictor = index, predictor
-        self.passages = passages
+        self.passages = check_whole("passages", passages)
         self.threshold = predictor.threshold if threshold is None else check_threshold(threshold)
 
     def ask(self, question: str, top_k: int = 5) -> list[Found]:
@@ -108,8 +108,7 @@ class Asker:
 
     def read(self, question: str, top_k: int = 5) -> Result:
         """The same as `ask`, with the no-answer probability and the best guess."""
-        if top_k < 1:
-            raise InputError(f"top_k must be at least 1, not {top_k}")
+        top_k = check_whole("top_k", top_k)
         passages = self.search(question)
         readings = self.predictor.read_all(self.pairs(question, passages), top_k)
         return self.choose(question, passages, readings, top_k)
@@ -123,6 +122,7 @@ class Asker:
         Raises:
             InputError: a blank question, or `top_k` below 1.
         """
+        top_k = check_whole("top_k", top_k)
         asked: deque[tuple[str, list[Passage]]] = deque()
 
         def pairs() -> Iterator[tuple[str, str]]:
@@ -144,7 +144,7 @@ class Asker:
         Raises:
             InputError: a blank question.
         """
-        if not question.strip():
+        if is_blank(question):
             raise InputError("the question is empty: ask something")
         return self.index.search(question, self.passages)
 

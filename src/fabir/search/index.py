@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fabir.answer.checks import check_whole
 from fabir.documents.base import printable
 from fabir.errors import InputError
 from fabir.search.building import build
@@ -139,8 +140,7 @@ class Index:
             InputError: there is no text to index, the language is unknown, `folder` cannot be used,
                 or something of a file cannot be used and there is no `skip`.
         """
-        if size < 1:
-            raise InputError(f"a passage has at least 1 character, not {size}")
+        size = check_whole("size", size)
         build(
             Path(folder),
             sources,
@@ -211,8 +211,7 @@ class Index:
 
         Passages of nearly the same words take one place. An index that was updated is opened anew.
         """
-        if k < 1:
-            raise InputError(f"k must be at least 1, not {k}")
+        k = check_whole("k", k)
         if not self.is_current():
             with suppress(InputError):  # a damaged one; the old one is still open
                 self.reopen()

@@ -8,9 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fabir.errors import InputError
+from fabir.text.units import is_blank
 
 _HISTORY_SIZE = 1000  # questions
 _ENDS = "quit, an empty line or Ctrl+D ends it"
+_QUITS = "quit", "exit"
 
 
 def read_questions() -> Iterator[str]:
@@ -26,14 +28,14 @@ def read_questions() -> Iterator[str]:
     if not sys.stdin.isatty():
         try:
             for number, line in enumerate(sys.stdin, 1):
-                if line.strip():
+                if not is_blank(line):
                     yield _question(line.strip(), number)
         except UnicodeDecodeError as error:
             raise InputError(f"standard input is not {error.encoding} text: convert it") from error
         return
     print(f"Ask; {_ENDS}.", file=sys.stderr)
     with _history(_history_file()):
-        while (question := _read_line()).lower() not in ("", "quit", "exit"):
+        while not is_blank(question := _read_line()) and question.lower() not in _QUITS:
             if question.lower() == "help":
                 print(f"Type a question about the indexed documents; {_ENDS}.", file=sys.stderr)
             else:
@@ -46,7 +48,7 @@ def _question(line: str, number: int) -> str:
     except ValueError:
         return line  # a question that begins with a brace
     question = line if record is None else record.get("question")
-    if not isinstance(question, str) or not question.strip():
+    if not isinstance(question, str) or is_blank(question):
         raise InputError(f'line {number} of standard input has no text in its field "question"')
     return question
 

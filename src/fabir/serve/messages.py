@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from fabir.answer.predictor import Answer
 from fabir.search.asker import Found
 from fabir.serve.wording import sentence
-from fabir.text.units import visible_tokens
+from fabir.text.units import is_blank
 
 MAX_QUESTION, MAX_PASSAGE = 1_000, 100_000  # characters
 MAX_NAME = 10_000  # of a document, in characters
@@ -26,19 +26,12 @@ MAX_QUESTIONS = 256  # of a request to /answers
 
 
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise PydanticCustomError("blank", "it is empty")
     return text
 
 
-def _has_words(text: str) -> str:
-    """A question of invisible characters is refused here, as a blank one is."""
-    if not text.isprintable() and not visible_tokens(text).words:
-        raise PydanticCustomError("blank", "it is empty")
-    return _not_blank(text)
-
-
-Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_has_words)]
+Question = Annotated[str, Field(max_length=MAX_QUESTION), AfterValidator(_not_blank)]
 Passage = Annotated[str, Field(max_length=MAX_PASSAGE), AfterValidator(_not_blank)]
 TopK = Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWERS, description="answers wanted")]
 

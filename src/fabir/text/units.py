@@ -72,10 +72,12 @@ _OF_EMOJI = re.compile(
 )
 # Format characters (Unicode's Cf) but the two joiners and the tags of flags. A zero-width space
 # divides words, the others do not.
-_INVISIBLE = re.compile(
-    "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]+"
+_UNSEEN = (
+    "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
 )
+_INVISIBLE = re.compile(f"[{_UNSEEN}]+")
+_BLANK = re.compile(rf"[\s{_UNSEEN}]*+")
 
 
 def place_words(
@@ -104,6 +106,12 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
     if _OF_EMOJI.search(text):
         for cluster in _EMOJI.finditer(text):
             yield cluster.span()
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has no visible word: it is empty, or only white space and invisible
+    characters."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def visible_tokens(text: str, tokeniser: Tokeniser = "fabir") -> Tokens:

@@ -98,10 +98,10 @@ def sweep_files(
 
 
 def _check_range(lowest: float, highest: float, steps: int) -> None:
-    if not 0 < lowest < highest or steps < 2:
+    if not 0 < lowest < highest < math.inf or steps < 2:
         raise InputError(
-            "a sweep goes from a rate above 0 to a higher one in 2 steps or more, "
-            f"not from {lowest:g} to {highest:g} in {steps}"
+            "a sweep goes from a rate above 0 to a higher one in 2 steps or more, all of them "
+            f"finite, not from {lowest:g} to {highest:g} in {steps}"
         )
 
 

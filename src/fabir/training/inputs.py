@@ -9,6 +9,7 @@ from fabir.data.features import OnUnaligned
 from fabir.data.squad import Dataset, read_squad
 from fabir.errors import InputError
 from fabir.text.vectors import Vectors, read_vectors
+from fabir.training.notes import note
 
 _EVERY = 10  # the tenth passage, the twentieth and so on are held back
 
@@ -43,14 +44,15 @@ class RunFiles:
     on_bad_answer: Literal["error", "skip", "repair"] = "error"
     on_unaligned: OnUnaligned = "skip"
 
-    def read_train(self) -> Iterator[Dataset]:
-        """The data of each training file.
+    def read_train(self, *, quiet: bool = False) -> Iterator[Dataset]:
+        """The labelled questions of each training file. How many are not is said on stderr, unless
+        `quiet` is set.
 
         Raises:
-            InputError: a file cannot be read.
+            InputError: a file cannot be read, or none of its questions is labelled.
         """
         for number, path in enumerate(self.train):
-            data = read_squad(path, self.on_bad_answer)
+            data = self._read_labelled(path, quiet)
             yield _part(data, held=False) if self.hold_back and number == 0 else data
 
     def read_dev(self) -> Dataset:
@@ -61,10 +63,27 @@ class RunFiles:
         """
         if self.dev is not None:
             return read_squad(self.dev, "keep")
-        held = _part(read_squad(self.train[0], self.on_bad_answer), held=True)
+        held = _part(self._read_labelled(self.train[0], quiet=True), held=True)
         if not len(held):
             raise InputError(f"{self.train[0]} has too few passages to hold back: name --dev")
         return held
+
+    def _read_labelled(self, path: Path, quiet: bool) -> Dataset:
+        data = read_squad(path, self.on_bad_answer, quiet=quiet)
+        labelled = Dataset(
+            tuple(
+                replace(each, questions=tuple(asked for asked in each.questions if asked.labelled))
+                for each in data.passages
+            ),
+            data.version,
+            data.bad_answers,
+        )
+        left_out = len(data) - len(labelled)
+        if left_out and not len(labelled):
+            raise InputError(f"{path}: its questions have no `answers` to train on")
+        if left_out and not quiet:
+            note(f"{path}: {left_out} of {len(data)} questions have no `answers` and are left out")
+        return labelled
 
     def read_vectors(self) -> Vectors:
         """The word vectors.

@@ -34,6 +34,7 @@ from fabir.training.settings import RunConfig, TrainingConfig
 from fabir.training.trackers import check_trackers
 
 _HEAD = "no_answer."  # begins the names of its weights
+_ANSWERS = " answers "  # begins the last digest of a checkpoint's settings
 
 
 def train(
@@ -109,13 +110,14 @@ def _job(
         _check_tokeniser(config, read_vocabulary(folder), folder)
     ready = prepare(config, files)
     examples, settings = ready.examples, " ".join([ready.settings, *digests])
+    settings += _ANSWERS + _answers(examples, dev)
     if resume:
         batches = len(examples.epoch(0, config.training))
         words = len(ready.reader.fixed_rows)
         _check_resumable(output, settings, batches, words, config.training)
     if teachers:
         places = len(examples.table.before)
-        read = zip(files.read_train(), files.train, strict=True)
+        read = zip(files.read_train(quiet=True), files.train, strict=True)
         parts = [
             load_features(
                 data,
@@ -196,7 +198,10 @@ def _check_resumable(
     output: Path, settings: str, batches: int, fixed_words: int, config: TrainingConfig
 ) -> None:
     progress, groups = load_checkpoint(output)
-    if progress.settings != settings:
+    (had, _, answered), (has, _, answers) = (
+        each.partition(_ANSWERS) for each in (progress.settings, settings)
+    )
+    if had != has:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file, vectors "
             "or teacher: resume with the same ones"
@@ -205,6 +210,11 @@ def _check_resumable(
         raise InputError(
             f"{output} was trained with other batches: resume with the same batch_size, "
             "length_groups, max_passage and max_question"
+        )
+    if answered and answered != answers:  # the checkpoints of older versions do not tell
+        raise InputError(
+            f"{output} was trained with other answers, other limits on lengths or another dev set: "
+            "resume with the same ones"
         )
     was = "with" if groups.get("average") else "without"
     if was != ("with" if config.average else "without"):
@@ -284,6 +294,18 @@ def _settings(config: RunConfig, features: Features, reader: TorchModel) -> str:
     for values in (features.passages.values, features.questions.values):
         digest.update(values.tobytes())
     digest.update(reader.fixed_rows.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _answers(examples: Examples, dev: Dataset) -> str:
+    """A digest of what questions are trained on, with which answers, and of the dev set."""
+    digest = hashlib.sha256()
+    spans = examples.spans
+    for values in (examples.rows, examples.passage_of, spans.offsets, spans.values):
+        digest.update(values.tobytes())
+    for passage, question in dev.questions:
+        answers = [answer.text for answer in question.answers]
+        digest.update(ascii((passage.text, question.text, answers)).encode())
     return digest.hexdigest()
 
 

@@ -64,7 +64,8 @@ def test_what_cannot_be_answered_from_the_text_is_left_out() -> None:
     ]
     assert read(question(" ")).left_out == ["blank"]
     assert read(question(context=[])).left_out == ["blank"]  # as in some of the open-domain files
-    assert read(question(question="\n")).left_out == ["blank"]
+    for blank in ("\n", "\u200b"):
+        assert read(question(question=blank)).left_out == ["blank"]
     assert read(question("dry"), max_words=12).left_out == ["with no answer in the text"]
 
 

@@ -51,7 +51,7 @@ def test_a_question_without_an_answer_stays_and_a_bad_one_does_not() -> None:
         story(
             asked("Why?", noAnswer=True),
             asked("Wy x?", badQuestion=True),
-            asked(" ", s=0, e=6),
+            asked("\ufeff", s=0, e=6),
             asked("Where?", s=len(TEXT) - 2, e=len(TEXT) + 1),
             asked("Where?", s=36, e=37),
         )

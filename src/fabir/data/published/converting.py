@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
+from fabir.data.checks import check_apart
 from fabir.data.json_items import read_items
 from fabir.data.published import hotpotqa, newsqa, triviaqa
 from fabir.data.published.records import Entry, Options, Read
@@ -83,8 +84,7 @@ def convert_published(
         InputError: the file cannot be read or is of none of these formats, an option is not for
             its format, a record is bad, or no question can be converted.
     """
-    if output.resolve() == path.resolve():
-        raise InputError(f"{output} is what the questions are read from: name another file")
+    check_apart(output, path)
     items = read_items(path, ("Data", "data"))
     first = list(islice(items, 1))
     format = _format(path, first[0][0] if first else None, options)

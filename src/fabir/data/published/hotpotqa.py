@@ -9,6 +9,7 @@ from fabir.data.convert import find
 from fabir.data.published.records import BLANK, KINDS, UNFOUND, Entry, Options, Read, cut, take
 from fabir.data.tables import check_text
 from fabir.errors import InputError
+from fabir.text.units import is_blank
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ def _read(record: Any, options: Options) -> Iterator[Entry]:
     answer = take(record, "answer", str).strip() if "answer" in record else None
     text, facts = _passage(record, options.supporting)
     entry = Entry(id, cut(text, options.max_words))
-    if not question.strip() or not entry.text.strip() or answer == "":
+    if is_blank(question) or is_blank(entry.text) or answer == "":
         entry.left_out.append(BLANK)
     elif answer is None:
         entry.add(id, question, None)

@@ -9,6 +9,7 @@ from fabir.data.published.records import BLANK, UNFOUND, Entry, Options, Read, c
 from fabir.data.squad import Answer
 from fabir.data.tables import check_text
 from fabir.errors import InputError
+from fabir.text.units import is_blank
 
 
 def reader(path: Path, options: Options) -> Read:
@@ -26,7 +27,7 @@ def _read(record: Any, options: Options) -> Iterator[Entry]:
     for number, asked in enumerate(take(record, "questions", list)):
         question = take(asked, "q", str)
         consensus = take(asked, "consensus", dict)
-        if not question.strip() or not entry.text.strip():
+        if is_blank(question) or is_blank(entry.text):
             entry.left_out.append(BLANK)
         elif consensus.get("badQuestion") is True:
             entry.left_out.append("that make no sense")

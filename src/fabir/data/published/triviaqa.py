@@ -14,6 +14,7 @@ from fabir.data.squad import Answer
 from fabir.data.tables import check_text
 from fabir.errors import InputError
 from fabir.files import read_text
+from fabir.text.units import is_blank
 
 _PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}  # with the folders of their documents
 _ALIASES = "Aliases", "HumanAnswers", "NormalizedAliases"
@@ -60,7 +61,7 @@ class _Reader:
             entry = Entry(name, cut(read_text(path), self._max_words) if path else "")
             if not path:
                 entry.left_out.append("whose document is missing")
-            elif not question.strip() or not entry.text.strip():
+            elif is_blank(question) or is_blank(entry.text):
                 entry.left_out.append(BLANK)
             elif answers is None:
                 entry.add(f"{id}--{name}", question, None)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
+from fabir.data.checks import check_seed
 from fabir.data.squad import Dataset, Passage, Question
 from fabir.data.variants.near_words import NearWords
 from fabir.data.variants.passages import dropped, joined, lure, moved
@@ -88,8 +89,7 @@ def _check(kinds: Sequence[str], copies: int, seed: int) -> None:
         raise InputError(f"unknown kind {', '.join(unknown)!r}: choose among {', '.join(KINDS)}")
     if copies < 1:
         raise InputError(f"the number of copies must be at least 1, not {copies}")
-    if seed < 0:
-        raise InputError(f"the seed must be at least 0, not {seed}")
+    check_seed(seed)
 
 
 def _variants(
@@ -98,7 +98,7 @@ def _variants(
     """Yield the kind, the copy's number and the variant."""
     for place, passage in enumerate(article.passages):
         source = Source(article, place)
-        labelled = [asked for asked in passage.questions if asked.answers or asked.impossible]
+        labelled = [asked for asked in passage.questions if asked.labelled]
         for copy in range(1, copies + 1):
             for first in range(0, len(labelled), _SHARING):
                 waiting = labelled[first : first + _SHARING]

@@ -1,0 +1,22 @@
+"""Checks of the numbers that callers give."""
+
+import operator
+from typing import Any
+
+from fabir.errors import InputError
+
+
+def check_whole(name: str, value: Any, least: int | None = 1) -> int:
+    """The value of the argument `name`, which is a whole number, also one of numpy.
+
+    Raises:
+        InputError: it is no whole number, or less than `least`.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or (least is not None and number < least):
+        bound = "" if least is None else f", at least {least}"
+        raise InputError(f"{name} must be a whole number{bound}, not {value!r}")
+    return number
