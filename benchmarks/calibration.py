@@ -45,7 +45,7 @@ import numpy as np
 from retrieval import write_passages
 
 from fabir import Predictor, read_squad
-from fabir.data.squad import Dataset, Passage, Question, joined
+from fabir.data.dataset import Dataset, Passage, Question, joined
 from fabir.evaluation.calibration import logistic_regression
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track

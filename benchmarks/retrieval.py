@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir import Predictor, __version__, read_squad, tune_process
-from fabir.data.squad import Passage
+from fabir.data.dataset import Passage
 from fabir.evaluation.squad import exact_match, f1
 from fabir.progress import track
 from fabir.search.asker import Asker, merge

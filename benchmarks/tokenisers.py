@@ -18,7 +18,8 @@ from pathlib import Path
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad
 from fabir.files import replacing
 from fabir.progress import track
 from fabir.text.tokens import tokenise

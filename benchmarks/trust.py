@@ -29,7 +29,7 @@ import numpy as np
 from fabir import Predictor, __version__, read_squad
 from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Reading
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.dataset import Dataset, Passage, Question
 from fabir.evaluation.calibration import RIGHT, expected_calibration_error
 from fabir.evaluation.squad import evaluate, f1
 from fabir.progress import track

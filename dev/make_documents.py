@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 from faker import Faker
 
-from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
+from fabir.data.dataset import Answer, Dataset, Passage, Question
+from fabir.data.squad import write_squad
 from fabir.search.echo import blank_marks
 
 HERE = Path(__file__).parent / "documents"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.data.batches import Batch, collate
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.readers import registered
 from fabir.runtime.torch_model import TorchModel

@@ -13,7 +13,8 @@ from fabir.answer.files import predictions, read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.answer.spans import top_spans
 from fabir.data.batches import SpanLogits
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad
 from fabir.evaluation.model import evaluate_model
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise

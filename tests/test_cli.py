@@ -13,7 +13,8 @@ import pytest
 
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import build_parser, main
-from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad, write_squad
 from fabir.files import writing
 from fabir.runtime.store import read_settings
 from fabir.training import finder

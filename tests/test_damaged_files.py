@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from collection import write_collection
 from damage import altered, bounded, damaged
-from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError, InputWarning
 from fabir.search.index import Index, Passage
 from fabir.text.vectors import read_vectors

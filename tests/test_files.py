@@ -253,3 +253,28 @@ def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path: Path
         pass
     assert not any(path.exists() for path in left)
     assert all(path.exists() for path in others)
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no file but a device or a pipe"):
+        write_json(tmp_path / "pipe", 1)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_one_file_is_not_two_outputs(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "a.json")
+    for other in (tmp_path / "a.json", tmp_path / "link.json"):
+        with (
+            pytest.raises(InputError, match="two outputs are one file"),
+            writing_files(tmp_path / "a.json", other),
+        ):
+            pass
+
+
+def test_a_writer_leaves_that_of_a_longer_name_alone(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a.json.gz") as other:
+        with writing(tmp_path / "a.json"):
+            assert other.exists()
+        other.write_text("whole")
+    assert (tmp_path / "a.json.gz").read_text() == "whole"

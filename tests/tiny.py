@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.features import build_features
-from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
+from fabir.data.squad import write_squad
 from fabir.readers.fabir import FabirConfig
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from fabir.answer.predictor import Answer, Predictor
     from fabir.bulk.frames import answer_frame
     from fabir.bulk.run import answer_rows
-    from fabir.data.squad import Dataset, read_squad, write_squad
+    from fabir.data.dataset import Dataset
+    from fabir.data.squad import read_squad, write_squad
     from fabir.errors import InputError
     from fabir.evaluation.squad import evaluate
     from fabir.process_settings import tune_process
@@ -23,7 +24,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Answer": "fabir.answer.predictor",
-    "Dataset": "fabir.data.squad",
+    "Dataset": "fabir.data.dataset",
     "InputError": "fabir.errors",
     "Predictor": "fabir.answer.predictor",
     "Tokens": "fabir.text.tokens",

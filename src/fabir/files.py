@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import tempfile
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -45,11 +47,13 @@ def check_output(path: str | Path) -> None:
     """Check before long work that a file can be written to `path`.
 
     Raises:
-        InputError: it is a folder, or its folder cannot be made.
+        InputError: it is a folder, a device or a pipe, or its folder cannot be made.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder")
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot write {path}: it is no file but a device or a pipe")
     existing = next(parent for parent in path.absolute().parents if parent.exists())
     if not existing.is_dir():
         raise InputError(f"cannot write {path}: {existing} is not a folder")
@@ -164,11 +168,14 @@ def writing_files(*paths: str | Path | None) -> Iterator[None]:
     """`writing` for each file that is named, if all of them can be written.
 
     Raises:
-        InputError: one of them is a folder; or see `writing`.
+        InputError: one of them is a folder, or two are the same; or see `writing`.
     """
     named = [path for path in paths if path]
     for path in named:
         check_output(path)
+    for path, times in Counter(os.path.realpath(path) for path in named).items():
+        if times > 1:
+            raise InputError(f"two outputs are one file, {path}: name another for one of them")
     with ExitStack() as stack:
         for path in named:
             stack.enter_context(writing(path))
@@ -179,9 +186,36 @@ def remove_partial(path: str | Path) -> None:
     """Remove what killed processes left of a file, or of files in a folder. No process may be
     writing it."""
     path = Path(path)
-    folder, name = (path, "") if path.is_dir() else (path.parent, f"{path.name}.")
-    for left in folder.glob(f".{glob.escape(name)}*{_PARTIAL}"):
-        left.unlink(missing_ok=True)
+    if path.is_dir():
+        folder, before = path, "."
+    else:
+        folder, before = path.parent, f".{path.name}."
+    for left in folder.glob(f"{glob.escape(before)}*{_PARTIAL}"):
+        # What has a further suffix is of another file: out.json.gz is not out.json.
+        if path.is_dir() or "." not in left.name[len(before) : -len(_PARTIAL)]:
+            left.unlink(missing_ok=True)
+
+
+def read_json(path: str | Path) -> Any:
+    """Parse a JSON file, plain or `.gz`.
+
+    Raises:
+        InputError: the file cannot be read or is not JSON (line and column are named).
+    """
+    try:
+        with open_text(path) as file:
+            return json.loads(file.read().removeprefix("\ufeff"))
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise InputError(f"{path}: not valid JSON at {place}: {error.msg}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}") from error
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -191,7 +225,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
+    mask = os.umask(0o077)  # files that other threads make meanwhile are private
     os.umask(mask)
     return mask
 

@@ -3,11 +3,15 @@
 import io
 import json
 import os
+import re
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from fabir.errors import InputError
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class _Closed(io.TextIOBase):
@@ -66,3 +70,9 @@ def print_json(value: Any) -> None:
     except UnicodeEncodeError:
         text = json.dumps(value)
     print(text)
+
+
+def printable(text: str | Path) -> str:
+    """Replace control characters, which a terminal would interpret, and bytes that are not text."""
+    decoded = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", decoded)

@@ -7,7 +7,7 @@ import pytest
 from fabir.answer.files import given_by, predictions
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data import squad
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.dataset import Dataset, Passage, Question
 from factories import small_reader
 
 FOUND = {"one": Reading([Answer("rain", 0, 4, 0.6)], 0.7)}

@@ -198,3 +198,9 @@ def test_a_model_that_cannot_be_looked_up_is_not_replaced(
     for path in ("my_awesome_qa_model", "./bert"):
         with pytest.raises(InputError, match=hint.format(path, path)):
             pipeline(model=path)
+
+
+def test_settings_that_are_no_object_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(InputError, match="it holds no JSON object"):
+        pipeline(model=tmp_path)

@@ -96,7 +96,7 @@ def test_a_damaged_journal_is_named(source: Path, reader: Path, line: str) -> No
 
 def test_questions_are_not_written_over(source: Path, reader: Path) -> None:
     before = source.read_bytes()
-    with pytest.raises(InputError, match="what the questions are read from"):
+    with pytest.raises(InputError, match="is read, and would be written over"):
         answer_rows(source, source, reader)
     assert source.read_bytes() == before
 

@@ -62,6 +62,43 @@ def test_predictions_are_made_of_known_kinds_and_of_ids(
     assert "rows.xlsx: questions are read from" in refused(capsys, "rows.xlsx", *options)
 
 
+def test_what_is_read_is_not_written_over(
+    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows.rename("data.json")
+    Path("data.json").write_text("[" + ",".join(Path("data.json").read_text().splitlines()) + "]")
+    before = Path("data.json").read_bytes()
+    for outputs in (
+        ("--output", "data.json"),
+        ("--output", "p.json", "--nbest", "data.json"),
+        ("--output", "p.json", "--na-prob", "./data.json"),
+    ):
+        line = refused(capsys, "data.json", "--reader", str(reader), *outputs)
+        assert "data.json is read, and would be written over: name another file" in line
+    assert Path("data.json").read_bytes() == before
+    Path("passage.html").write_text("Rain falls.")
+    with pytest.raises(SystemExit, match="2"):
+        main(["explain", "What falls?", "--passage", "passage.html", "--output", "passage.html"])
+    assert "passage.html is read, and would be" in capsys.readouterr().err
+    assert Path("passage.html").read_text() == "Rain falls."
+
+
+def test_one_file_is_not_two_outputs(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "rows.jsonl", "--output", "p.json", "--nbest", "p.json")
+    assert "two outputs are one file" in line
+
+
+def test_control_characters_of_a_passage_are_not_printed(
+    reader: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "passage.txt").write_text("\x1b[31m34\x1b")
+    passage = str(tmp_path / "passage.txt")
+    main(["answer", "How many?", "--passage", passage, "--reader", str(reader), "--threshold", "0"])
+    printed = capsys.readouterr().out
+    assert printed.strip()
+    assert "\x1b" not in printed
+
+
 def test_data_after_keep_is_told_the_way(capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(capsys, "--output", "a.csv", "--keep", "n", "parts/")
     assert "required: DATA; --keep takes all names that follow it: name DATA first" in line

@@ -34,7 +34,7 @@ def test_what_is_read_is_not_written_over(
     before = data.read_bytes()
     for output in (data, link):
         error = refused(capsys, *command, data, "--output", output)
-        assert f"{output} is what the questions are read from: name another file" in error
+        assert f"{output} is read, and would be written over: name another file" in error
         assert data.read_bytes() == before
 
 

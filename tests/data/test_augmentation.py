@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data.augmentation import augment, find_again
-from fabir.data.squad import Answer, Dataset, Passage, Question
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.errors import InputError
 
 TEXT = "The lighthouse was lit in 1871 by Ada Quist.\nShe kept it thirty years. It still stands."

@@ -13,6 +13,6 @@ def test_files_that_are_read_are_not_written(tmp_path: Path) -> None:
     data.write_text("{}")
     link.symlink_to(data)
     for output in (data, link, tmp_path / "." / "data.json", str(data)):
-        with pytest.raises(InputError, match="is what the questions are read from"):
+        with pytest.raises(InputError, match="is read, and would be written over"):
             check_apart(output, None, data)
     check_apart(tmp_path / "other.json", data, None)

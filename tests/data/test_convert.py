@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data.convert import Converted, convert, find
-from fabir.data.squad import Answer, read_squad, write_squad
+from fabir.data.dataset import Answer
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 from tiny import TEXTS
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.data import features as module
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.features import (
     Features,
     Ragged,
@@ -15,7 +16,7 @@ from fabir.data.features import (
     ragged,
     renumber,
 )
-from fabir.data.squad import Answer, Dataset, Passage, Question, read_squad
+from fabir.data.squad import read_squad
 from fabir.text.tokens import Tokeniser, tokenise
 from fabir.text.vocabulary import Vocabulary
 from tiny import Files, dataset

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from tiny import Files, dataset, run_config, train_tiny
 

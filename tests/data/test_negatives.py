@@ -2,8 +2,8 @@
 
 import pytest
 
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.negatives import make_negatives
-from fabir.data.squad import Answer, Dataset, Passage, Question
 from fabir.errors import InputError
 
 OLM, SOURCE, MOUTH, KITE = (

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.squad import (
-    Answer,
-    Dataset,
-    Passage,
-    Question,
-    joined,
-    read_squad,
-    write_squad,
-)
+from fabir.data.dataset import Answer, Dataset, Passage, Question, joined
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 
 TEXT = "Rain falls. Snow falls too."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabir.data.squad import Answer, Dataset, Passage, Question
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.variants.entities import Entities
 from fabir.data.variants.making import KINDS, Varied, vary
 from fabir.data.variants.near_words import NearWords

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabir.data.squad import Answer, Dataset
+from fabir.data.dataset import Answer, Dataset
 from fabir.errors import InputError
 from fabir.evaluation.analysis import _calibration, _summary, analyse, check_answered
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.squad import Answer, Passage, Question
+from fabir.data.dataset import Answer, Passage, Question
 from fabir.evaluation.breakdown import (
     GROUPINGS,
     TYPES,

@@ -10,7 +10,8 @@ import pytest
 
 from fabir.answer.predictor import Predictor
 from fabir.cli import main
-from fabir.data.squad import Answer, Dataset, Question, read_squad, write_squad
+from fabir.data.dataset import Answer, Dataset, Question
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.calibration import (
     calibrate,

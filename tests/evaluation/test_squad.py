@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.squad import Answer, Dataset, Passage, Question
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import (
     evaluate,

@@ -175,3 +175,11 @@ def test_it_fits_and_is_accessible(
     page["map"].send_keys(Keys.ARROW_DOWN)
     assert page.fits()
     assert page.accessibility_violations() == []
+
+
+def test_it_shows_the_words_that_the_predictor_reads() -> None:
+    passage = "Monday 9 to 17\nTuesday 10 to 18\nRoom\t214 B"
+    model = small_reader()
+    found = explain(model, "When is it open on Tuesday?", passage)
+    assert " ".join(found.words) == "Monday 9 to 17 ; Tuesday 10 to 18 ; Room , 214 B"
+    assert found.answers == Predictor(model).answer("When is it open on Tuesday?", passage, 5)

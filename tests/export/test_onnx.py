@@ -18,8 +18,9 @@ from exporting import exported_once
 from fabir.answer.predictor import Predictor, Reading
 from fabir.cli import main
 from fabir.data.batches import Steps, collate
+from fabir.data.dataset import Dataset
 from fabir.data.features import build_features
-from fabir.data.squad import Dataset, write_squad
+from fabir.data.squad import write_squad
 from fabir.errors import InputError
 from fabir.export import onnx as onnx_export
 from fabir.export.onnx import export

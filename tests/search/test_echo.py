@@ -133,3 +133,8 @@ def test_other_answers_do_not(answer: str, question: str) -> None:
 
 def test_no_answer_at_all_repeats_every_question() -> None:
     assert repeats_question("...", "Which is older, the tower or the bridge?")
+
+
+@pytest.mark.parametrize("text", ["\n" * 100_000 + "x", "1.\n" * 50_000, "a" + " " * 100_000 + "b"])
+def test_the_time_is_linear_on_hostile_text(text: str) -> None:
+    assert blank_echoes(text, QUESTION, ENGLISH) == text

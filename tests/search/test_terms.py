@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from fabir.search.terms import ENGLISH, load_language
+from fabir.search.terms import ENGLISH, load_language, words
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,7 @@ def test_names_have_a_capital_or_stand_behind_a_word_such_as_of(
     question: str, found: list[str]
 ) -> None:
     assert load_language(ENGLISH, False).names(question) == found
+
+
+def test_the_time_is_linear_on_hostile_text() -> None:
+    assert words("a" * 100_000 + "-")

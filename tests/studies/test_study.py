@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.dataset import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.readers import registered
 from fabir.studies.study import read_study, sample, shipped

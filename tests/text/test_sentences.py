@@ -42,3 +42,8 @@ def test_nothing_but_white_space_is_left_out(text: str) -> None:
         assert text[start:stop] == text[start:stop].strip()
         end = stop
     assert not text[end:].strip()
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 100_000 + "b", "A. " * 50_000, "a.)" * 50_000])
+def test_the_time_is_linear_on_hostile_text(text: str) -> None:
+    assert sentences(text)

@@ -9,8 +9,8 @@ import pytest
 import torch
 import yaml
 
+from fabir.data.dataset import Dataset
 from fabir.data.features import build_features
-from fabir.data.squad import Dataset
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers import registered

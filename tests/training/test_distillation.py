@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from fabir.data.batches import SpanLogits
+from fabir.data.dataset import Answer, Dataset
 from fabir.data.features import build_features
-from fabir.data.squad import Answer, Dataset, write_squad
+from fabir.data.squad import write_squad
 from fabir.errors import InputError
 from fabir.runtime.base import logits
 from fabir.runtime.locate import BUNDLED

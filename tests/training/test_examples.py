@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fabir.data.dataset import joined
 from fabir.data.features import build_features
-from fabir.data.squad import joined
 from fabir.errors import InputError
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training.examples import Examples, usable_examples

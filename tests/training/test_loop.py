@@ -11,8 +11,9 @@ from torch.nn.utils import parameters_to_vector
 
 from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch
+from fabir.data.dataset import Dataset
 from fabir.data.features import build_features
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.runtime.tensors import read_tensors

@@ -14,8 +14,9 @@ from fabir.answer.predictor import Predictor
 from fabir.answer.windows import Candidates
 from fabir.cli import main
 from fabir.data.batches import collate
+from fabir.data.dataset import Dataset, Passage
 from fabir.data.features import build_features
-from fabir.data.squad import Dataset, Passage, read_squad, write_squad
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import f1
 from fabir.export.compact import keep_words

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file
 
 from fabir.answer.predictor import Predictor
-from fabir.data.squad import Answer, Dataset, Passage, Question, write_squad
+from fabir.data.dataset import Answer, Dataset, Passage, Question
+from fabir.data.squad import write_squad
 from fabir.errors import InputError
 from fabir.explain.page import explain
 from fabir.readers.crossconv import CrossConvConfig
@@ -154,6 +155,8 @@ def test_answers_inside_words_are_treated_as_asked(
 def test_a_dev_file_may_have_bad_answers(files: Files, tmp_path: Path) -> None:
     dev = spoiled(files, tmp_path).train
     train_tiny(replace(files, dev=dev), tmp_path / "run", CONFIG)
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert any("f1" in json.loads(line) for line in lines)
 
 
 def test_the_vocabulary_comes_from_the_training_file_and_the_vectors(

@@ -114,3 +114,18 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 def test_settings_that_do_not_go_together_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}"):
         TrainingConfig(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"learning_rate": float("nan")},
+        {"checkpoint_minutes": -5.0},
+        {"decay": 2.0},
+        {"patience": -1},
+        {"dropout_after": -0.5},
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        TrainingConfig(**wrong)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabir.answer.predictor import Answer, Predictor, Reading
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.files import write_json
 from fabir.progress import track
 

@@ -70,7 +70,8 @@ def merge(
     """The best answers of a passage's windows.
 
     All windows share one softmax: logits are comparable across windows, so their masses add up. A
-    passage's no-answer logits are those of its least convinced window.
+    passage's no-answer logits are those of the least convinced window, or, if the model's
+    confidence has a `no_answer`, what that says of the best answer.
 
     Args:
         windows_found: of each window of the passage

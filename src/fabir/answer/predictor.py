@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 from fabir.answer.batching import BatchedModel, Window
 from fabir.answer.checks import check_whole
 from fabir.answer.merging import Answer, Reading
-from fabir.answer.passages import PassageCache
+from fabir.answer.passages import Part, PassageCache
 from fabir.answer.streaming import Stream
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError, InputWarning
@@ -231,6 +231,10 @@ class Predictor:
         """
         return sum(self._batched.work(self._windows(n, *pair)) for n, pair in enumerate(pairs))
 
+    def parts(self, passage: str) -> list[Part]:
+        """The windows of a passage as the model reads them; a blank passage has none."""
+        return self._passages.parts(passage)
+
     def forget(self) -> None:
         """Empty all caches. Later scores may differ in their last digits only.
 
@@ -246,7 +250,7 @@ class Predictor:
             message = f"a question is longer than {self.max_question} words: the rest is not read"
             warnings.warn(f"{message} (max_question)", InputWarning, stacklevel=2)
         words = asked[: self.max_question]
-        return [Window(number, words, part) for part in self._passages.parts(passage)]
+        return [Window(number, words, part) for part in self.parts(passage)]
 
 
 def _raising(results: Generator[T | Exception]) -> Iterator[T]:

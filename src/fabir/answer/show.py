@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.answer.threshold import best_guess
-from fabir.terminal import print_json
+from fabir.terminal import print_json, printable
 
 _AROUND = 60  # characters of the passage shown on either side of an answer
 
@@ -25,27 +25,29 @@ def show_json(question: str, passage: str, answers: list[Answer], reading: Readi
 
 def show_text(question: str, passage: str, answers: list[Answer], reading: Reading) -> None:
     """Print each given answer on its own line; on a terminal also its score and its context."""
-    if not _on_terminal():
+    if not sys.stdout.isatty():
         for answer in answers:
-            print(_plain(answer.text))
+            print(on_one_line(answer.text))
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
     for answer in answers:
-        before = passage[max(0, answer.start - _AROUND) : answer.start]
-        after = passage[answer.end : answer.end + _AROUND]
-        context = Text("  …") + Text(" ".join(before.split("\n")), "dim")
-        context += Text(answer.text, "reverse") + Text(" ".join(after.split("\n")) + "…", "dim")
-        console.print(Text(answer.text, "bold"), f"  {answer.score:.0%}, from {answer.start}")
+        before = spaced(passage[max(0, answer.start - _AROUND) : answer.start])
+        after = spaced(passage[answer.end : answer.end + _AROUND])
+        context = Text("  …") + Text(before, "dim")
+        context += Text(spaced(answer.text), "reverse") + Text(after + "…", "dim")
+        console.print(
+            Text(on_one_line(answer.text), "bold"), f"  {answer.score:.0%}, from {answer.start}"
+        )
         console.print(context)
 
 
 def show_withheld(answers: list[Answer], reading: Reading) -> None:
     """If no answer is given, say so on stderr."""
     if guess := best_guess(reading, answers):
-        line = withheld_line(reading.no_answer, _plain(guess.text), guess.score, "text")
+        line = withheld_line(reading.no_answer, on_one_line(guess.text), guess.score, "text")
         print(line, file=sys.stderr)
     elif not answers:
         print("the reader finds no answer in the passage", file=sys.stderr)
@@ -65,9 +67,11 @@ def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str
     return f'no answer is sure enough (best: "{guess}", score {score:.2f}{none})'
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def on_one_line(text: str) -> str:
+    """The text on one line, without white space at its ends and control characters."""
+    return printable(" ".join(text.split()))
 
 
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
+def spaced(text: str) -> str:
+    """The text on one line, of the same length, without control characters."""
+    return printable("".join(" " if character.isspace() else character for character in text))

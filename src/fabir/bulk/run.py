@@ -19,6 +19,7 @@ from fabir.bulk.journal import Journal
 from fabir.bulk.readers import digest_of, find_reader
 from fabir.bulk.rows import CHUNK
 from fabir.data.addresses import STDIN, is_address
+from fabir.data.checks import check_apart
 from fabir.data.tables import (
     ENDINGS,
     check_table,
@@ -149,11 +150,8 @@ def _check_inputs(files: Sequence[InputFile], output: Path, engine: str, resume:
     for file in files:
         if file.name != STDIN:
             check_ending(file.name)
-        if not is_address(file.name) and output.resolve() == Path(file.name).resolve():
-            raise InputError(
-                f"{output} is what the questions are read from: name another file, in a folder "
-                "that is not read"
-            )
+        if not is_address(file.name):
+            check_apart(output, file.name)
     if files[0].name == STDIN and resume:
         raise InputError(
             f"standard input cannot be read again: remove {output}.journal, and start again; a run "
@@ -183,9 +181,11 @@ def _write_all(
         if done.bad and not done.rows:
             names = ", ".join(file.name for file in job.files[:3])
             raise InputError(f"{names}: none of its rows can be used, {done.bad:,} in all")
+        journal.close()
         _finish(journal, output, planned)
     except BaseException:
         if not journal.done["rows"]:  # there is nothing to resume
+            journal.close()
             journal.remove()
         raise
     finally:

@@ -141,10 +141,14 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.files import given_by, read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.bulk.inputs import check_ending
+    from fabir.data.checks import check_apart
     from fabir.data.squad import read_squad
     from fabir.files import writing_files
 
     check_ending(options.data[0])
+    for written in (output, options.nbest, options.na_prob):
+        if written:
+            check_apart(written, options.data[0])
     with writing_files(output, options.nbest, options.na_prob):
         data = read_squad(options.data[0], "keep")
         top_k = 20 if options.nbest else 1
@@ -299,11 +303,13 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.data.checks import check_apart
     from fabir.explain.page import explain, write_page
     from fabir.files import read_text, writing_files
     from fabir.runtime.locate import find_model
     from fabir.runtime.torch_model import TorchModel
 
+    check_apart(options.output, options.passage)
     with writing_files(options.output):
         passage = read_text(options.passage)
         reader = TorchModel.load(find_model(options.reader))

@@ -321,8 +321,6 @@ def _add_readers(parser: argparse.ArgumentParser) -> None:
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.runtime.cards import find_trained
     from fabir.runtime.locate import BUNDLED_MODELS
-    from fabir.training.config_files import card_text
-    from fabir.training.rows import describe, describe_all
 
     if not options.detail:
         print(f"{'trained':<40}{'MB':>6}{'F1':>8}{'EM':>8}")
@@ -333,6 +331,9 @@ def _readers(options: argparse.Namespace, rest: list[str]) -> None:
             columns = "".join(" " * 8 if it is None else f"{it:8.2f}" for it in scores)
             print(f"{name:<40}{each.size / 1e6:6.1f}{columns}".rstrip())
         print(f"\n{'to train':<40}{'parameters':>12}")
+    from fabir.training.config_files import card_text  # these need torch, what is above does not
+    from fabir.training.rows import describe, describe_all
+
     for part in describe(options.detail) if options.detail else describe_all():
         print(f"{'  ' * part.depth + part.name:<40}{part.parameters:>12,}")
     if options.detail and (card := card_text(options.detail)):

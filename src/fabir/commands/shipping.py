@@ -35,7 +35,8 @@ def _add_calibrate(parser: argparse.ArgumentParser) -> None:
 
 def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
-    from fabir.data.squad import joined, read_squad
+    from fabir.data.dataset import joined
+    from fabir.data.squad import read_squad
     from fabir.evaluation.calibration import calibrate
     from fabir.files import writing
     from fabir.runtime.locate import BUNDLED_MODELS

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from fabir.data.checks import check_seed
-from fabir.data.squad import Answer, Dataset, Passage
+from fabir.data.dataset import Answer, Dataset, Passage
 from fabir.errors import InputError
 from fabir.progress import track
 from fabir.text.sentences import sentences

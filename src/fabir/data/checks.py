@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 
 
@@ -14,7 +14,7 @@ def check_apart(output: str | Path, *inputs: str | Path | None) -> None:
     """
     written = Path(output).resolve()
     if any(each is not None and Path(each).resolve() == written for each in inputs):
-        raise InputError(f"{output} is what the questions are read from: name another file")
+        raise InputError(f"{output} is read, and would be written over: name another file")
 
 
 def check_seed(seed: int) -> None:

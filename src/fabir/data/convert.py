@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fabir.data.squad import Answer, Dataset, Passage, Question
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.tables import Numbered, check_text, read_table, row_id
 from fabir.errors import InputError
 

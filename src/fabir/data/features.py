@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabir.data.squad import Answer, Dataset, Passage
+from fabir.data.dataset import Answer, Dataset, Passage
 from fabir.files import cache_folder, replacing, writing
 from fabir.progress import track
 from fabir.text.lines import divide

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from fabir.data.checks import check_seed
-from fabir.data.squad import Dataset, Passage, Question, unused
+from fabir.data.dataset import Dataset, Passage, Question, unused
 from fabir.errors import InputError
 from fabir.progress import track
 from fabir.text.tokens import tokenise

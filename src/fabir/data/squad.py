@@ -1,23 +1,20 @@
-"""SQuAD 1.1 and 2.0 files in memory: read, checked field by field, and written.
-
-Everything here is text and character offsets; tokens and tensors are `fabir.data.features`.
-"""
+"""Files of SQuAD 1.1 and 2.0: read, checked field by field, and written."""
 
 import gzip
 import json
 import sys
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, count, groupby
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from fabir.data.dataset import Answer, Dataset, Passage, Question, is_version_2
 from fabir.data.hugging_face import read_as_squad, rows_as_squad
 from fabir.data.tables import Numbered, table_kind
 from fabir.errors import InputError
-from fabir.files import is_gzipped, open_text, replacing
+from fabir.files import is_gzipped, read_json, replacing
 from fabir.text.units import is_blank
 
 OnBadAnswer = Literal["error", "skip", "repair", "keep"]
@@ -25,70 +22,6 @@ OnBadAnswer = Literal["error", "skip", "repair", "keep"]
 T = TypeVar("T")
 
 _KINDS = {list: "a list", str: "a string", int: "an integer", bool: "true or false"}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A piece of a passage; `start` is its character offset there."""
-
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question with its reference answers; `plausible` are the plausible answers of SQuAD 2.0."""
-
-    id: str
-    text: str
-    answers: tuple[Answer, ...]
-    impossible: bool = False
-    plausible: tuple[Answer, ...] = ()
-
-    @property
-    def labelled(self) -> bool:
-        """Whether its answers are known, or that it has none."""
-        return bool(self.answers) or self.impossible
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A paragraph with its questions; `title` is that of its article, or empty."""
-
-    text: str
-    title: str
-    questions: tuple[Question, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A SQuAD file. Its length is the number of questions.
-
-    `bad_answers` has one line for each answer that was dropped or moved while reading: the
-    question's id and what was wrong.
-    """
-
-    passages: tuple[Passage, ...]
-    version: str
-    bad_answers: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return sum(len(passage.questions) for passage in self.passages)
-
-    def __repr__(self) -> str:
-        return f"<Dataset: {len(self):,} questions, {len(self.passages):,} passages>"
-
-    @property
-    def questions(self) -> Iterator[tuple[Passage, Question]]:
-        """Every question with its passage, in the order of the file."""
-        for passage in self.passages:
-            for question in passage.questions:
-                yield passage, question
-
-    @property
-    def has_unanswerable(self) -> bool:
-        """Whether this is SQuAD 2.0 data, in which a question may have no answer."""
-        return _is_v2(self.version) or any(question.impossible for _, question in self.questions)
 
 
 def read_squad(
@@ -129,35 +62,6 @@ def read_squad(
     return _Parser(path, on_bad_answer, allow_blank, quiet).dataset(document)
 
 
-def joined(datasets: Sequence[Dataset]) -> Dataset:
-    """Several data sets as one; it has version 2.0 if one of them has.
-
-    Where an id is in several of them, all but the first of these questions get a number appended.
-    """
-    taken: set[str] = set()
-
-    def own(question: Question) -> Question:
-        id = unused(question.id, taken)
-        return question if id == question.id else replace(question, id=id)
-
-    passages = tuple(
-        replace(passage, questions=tuple(map(own, passage.questions)))
-        for data in datasets
-        for passage in data.passages
-    )
-    bad = tuple(line for data in datasets for line in data.bad_answers)
-    versions = [data.version for data in datasets]
-    return Dataset(passages, next(filter(_is_v2, versions), versions[0]), bad)
-
-
-def unused(id: str, taken: set[str]) -> str:
-    """`id`, or that with a number appended, such that `taken` lacks it; it is added to `taken`."""
-    tried = chain([id], (f"{id}-{number}" for number in count(2)))
-    found = next(each for each in tried if each not in taken)
-    taken.add(found)
-    return found
-
-
 def write_squad(dataset: Dataset, path: str | Path) -> None:
     """Write `dataset` in SQuAD's format, gzipped if `path` ends in `.gz`.
 
@@ -178,28 +82,6 @@ def write_squad(dataset: Dataset, path: str | Path) -> None:
         temporary.write_bytes(content)
 
 
-def read_json(path: str | Path) -> Any:
-    """Parse a JSON file, plain or `.gz`.
-
-    Raises:
-        InputError: the file cannot be read or is not JSON (line and column are named).
-    """
-    try:
-        with open_text(path) as file:
-            return json.loads(file.read().removeprefix("\ufeff"))
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno}"
-        raise InputError(f"{path}: not valid JSON at {place}: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON: {error}") from error
-
-
 def _wrapped(path: str | Path, document: Any, *, blank: bool) -> Any:
     """A SQuAD file's object, also of what other tools write: rows in Hugging Face's schema,
     paragraphs or articles, in a list or as its `data`."""
@@ -217,10 +99,6 @@ def _wrapped(path: str | Path, document: Any, *, blank: bool) -> Any:
         )
         return rows_as_squad(path, rows, blank=blank)
     return whole | {"data": [{"paragraphs": listed}]} if "qas" in first else whole
-
-
-def _is_v2(version: str) -> bool:
-    return version.lower().lstrip("v").split(".")[0] == "2"
 
 
 def _paragraph(passage: Passage, v2: bool) -> dict[str, Any]:
@@ -272,7 +150,7 @@ class _Parser:
         if self.disagreements and not self.quiet:
             contradicts = "questions whose is_impossible contradicts their answers, which count"
             print(f"{self.path}: {self.disagreements} {contradicts}", file=sys.stderr)
-        if self.version_2 and not _is_v2(str(version)):
+        if self.version_2 and not is_version_2(str(version)):
             version = "v2.0"
         return Dataset(tuple(passages), str(version), tuple(self.bad))
 

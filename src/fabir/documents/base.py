@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from fabir.errors import InputError
+from fabir.terminal import printable
 
 MAX_BYTES = 64 << 20  # of a file that is read at once, of unpacked markup, and of a text
 MAX_UNPACKED = 256 << 20  # of all of an archive, pictures included
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 _TITLE = 200  # characters of a title at most
 # What programs fill in by themselves.
@@ -61,12 +61,6 @@ class Report(Protocol):
 
 
 ReadFile = Callable[[Path, Report], Iterator[Document]]
-
-
-def printable(text: str | Path) -> str:
-    """Replace control characters, which a terminal would interpret, and bytes that are not text."""
-    decoded = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", decoded)
 
 
 def title_of(path: Path, title: object = None) -> str:

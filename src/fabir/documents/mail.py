@@ -8,10 +8,11 @@ from email.header import decode_header, make_header
 from email.message import Message
 from pathlib import Path
 
-from fabir.documents.base import Document, Report, check_size, printable, text_of, title_of
+from fabir.documents.base import Document, Report, check_size, text_of, title_of
 from fabir.documents.encodings import decode
 from fabir.documents.html import decode_html, read_page
 from fabir.errors import InputError
+from fabir.terminal import printable
 
 _HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters

@@ -12,7 +12,7 @@ _CENTRED = 1.5  # most distance from the middle of the columns below, in line he
 # A name begins with a letter, a digit or the sign of a unit.
 _BEGINS = re.compile(r"[(*]?[^\W_]|[#%$€£№°Δ±]\W?\w{0,9}$")
 # What has a value itself, such as "Median: 4.3", a code, the number of a page.
-_NO_NAME = re.compile(r".*(?::\s*\W?\d|\d{6})|\S*(?:\d\S*){3}$|[ivx]{2,5}$")
+_NO_NAME = re.compile(r".*(?::\s*\W?\d|\d{6})|(?=(?:[^\s\d]*\d){3})\S+$|[ivx]{2,5}$")
 
 
 @dataclass(eq=False)

@@ -16,9 +16,10 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from fabir.documents.base import MAX_BYTES, Document, printable
+from fabir.documents.base import MAX_BYTES, Document
 from fabir.documents.reading import Notice, Skip, check_kind
 from fabir.errors import InputError
+from fabir.terminal import printable
 
 SECONDS = 10.0  # for a page, a record or another part that is read at once
 SECONDS_PER_MIB = 1.0  # more for each MiB of the file

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabir.documents.archives import DAMAGE
-from fabir.documents.base import Document, ReadFile, printable
+from fabir.documents.base import Document, ReadFile
 from fabir.errors import InputError
+from fabir.terminal import printable
 
 Skip = Callable[[str], None]  # gets the reason why a file or a part of it is skipped
 Notice = Callable[[str], None]  # gets a line about what is left out on purpose

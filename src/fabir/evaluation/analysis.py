@@ -9,7 +9,7 @@ import numpy as np
 from fabir.answer.files import predictions
 from fabir.answer.predictor import Reading
 from fabir.data.checks import check_labelled
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.calibration import RIGHT

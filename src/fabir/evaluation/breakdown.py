@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import normalize
 
-from fabir.data.squad import Passage, Question
+from fabir.data.dataset import Passage, Question
 from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import UNKNOWN, Vocabulary
 

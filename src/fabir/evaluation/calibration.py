@@ -18,7 +18,7 @@ from fabir.answer.files import no_answer_probabilities, predictions, read_datase
 from fabir.answer.merging import Reading, logistic
 from fabir.answer.predictor import Predictor
 from fabir.data.checks import check_labelled
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.dataset import Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import f1, question_scores
 from fabir.progress import track
@@ -139,7 +139,7 @@ def _ask(
     rows = []
     pairs: list[tuple[str, str]] = []
     known: list[tuple[Question, int]] = []  # with its article
-    step = max(1, len(data) // LONG)
+    step = max(1, -(-len(data) // LONG))
     number = 0
     for place, article in enumerate(articles):
         text = "\n".join(passage.text for passage in article)

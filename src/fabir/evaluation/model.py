@@ -7,7 +7,7 @@ from typing import Any
 
 from fabir.answer.files import ALL, given_by, no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor, Reading
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.evaluation.squad import evaluate
 

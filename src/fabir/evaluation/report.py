@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fabir.data.squad import read_json
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
-from fabir.files import replacing, write_json
+from fabir.files import read_json, replacing, write_json
 from fabir.plots import add_legend, check_plot, new_figure, save, style
 
 ANALYSIS, PAGE = "analysis.json", "report.html"

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fabir.data.checks import check_labelled
-from fabir.data.squad import Dataset, Question, read_json
+from fabir.data.dataset import Dataset, Question
 from fabir.errors import InputError
+from fabir.files import read_json
 from fabir.text.normalise import normalise_answer
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from fabir.answer.predictor import Answer, Predictor
-from fabir.answer.windows import windows
 from fabir.data.batches import Steps, collate, round_up
 from fabir.errors import InputError
 from fabir.explain.maps import SENTINEL, Map, Side, attention_maps, recorded
@@ -33,8 +32,8 @@ class Explanation:
 
     Args:
         question, passage: the texts
-        words: the words of one window of the passage, after the no-answer position if the model has
-            one
+        words: the words that the model reads in one window of the passage, with marks of its
+            layout, see `fabir.text.lines.divide`; after the no-answer position if the model has one
         asked: the question's words
         start, end: probability that the answer starts and ends at each of `words`
         answers: the best answers of the whole passage; none if none is given
@@ -68,23 +67,18 @@ def explain(
         InputError: a blank question or passage, or `threshold` is not from 0 to 1.
     """
     predictor = Predictor(model, threshold=threshold)
-    tokens, asked = (
-        visible_tokens(text, model.vocabulary.tokeniser) for text in (passage, question)
-    )
-    asked = asked.words[: predictor.max_question]
+    asked = visible_tokens(question, model.vocabulary.tokeniser).words[: predictor.max_question]
     if not asked:
         raise InputError("the question is empty: ask something")
-    if not tokens.words:
+    parts = predictor.parts(passage)
+    if not parts:
         raise InputError("the passage is empty: there is nothing to answer from")
     reading = next(predictor.read_all([(question, passage)], top_k))
     best = reading.answers[0]
-    begin, end = max(
-        windows(len(tokens.words), predictor.window, predictor.stride),
-        key=lambda w: min(best.start - tokens.starts[w[0]], tokens.ends[w[1] - 1] - best.end),
-    )
+    part = max(parts, key=lambda each: min(best.start - each.starts[0], each.ends[-1] - best.end))
     table = WordTable(model.vocabulary)
-    text = table.number(tokens.words[begin:end])
-    words = [_NO_ANSWER] * len(table.before) + tokens.words[begin:end]
+    text = table.number(part.words)
+    words = [_NO_ANSWER] * len(table.before) + part.words
     # Lengths identify the texts of a map. So the passage is padded if its length equals that of the
     # question, or a multiple of it by a number of heads.
     alike = {len(asked) * heads + more for heads in range(1, 17) for more in (-1, 0, 1)}

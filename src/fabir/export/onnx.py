@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch, SpanLogits, Steps, collate
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.model import evaluate_model
 from fabir.export import graphs

@@ -44,6 +44,8 @@ def build_network(name: str, config: Any, sizes: VocabularySizes) -> Network:
     """
     try:
         return registered(name).network(config, sizes)
+    except torch.OutOfMemoryError:
+        raise
     except (ValueError, RuntimeError) as error:
         raise InputError(f"the configuration of reader {name}: {error}") from error
 

@@ -1,4 +1,5 @@
-"""Models on the Hugging Face hub: download and upload. No other module contacts the hub."""
+"""Models on the Hugging Face hub: download and upload. Only `fabir.data.paraphrase`, which loads
+models of transformers, contacts it too."""
 
 import shutil
 from pathlib import Path

@@ -171,8 +171,9 @@ def read_json(path: Path, required: set[str], most_bytes: int) -> dict[str, Any]
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not valid JSON: {error}") from error
-    missing = required - value.keys() if isinstance(value, dict) else required
-    if missing:
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a model's file, it holds no JSON object")
+    if missing := required - value.keys():
         raise InputError(f"{path}: not a model's file, it lacks {', '.join(sorted(missing))}")
     return value
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fabir.documents.base import Document, printable
+from fabir.documents.base import Document
 from fabir.documents.process import DocumentReader
 from fabir.documents.reading import Notice, Skip
 from fabir.errors import InputError
@@ -24,6 +24,7 @@ from fabir.search.postings import write_postings
 from fabir.search.sources import File, find_files, short_names, stat_file
 from fabir.search.storage import FORMAT, TABLES, Generation, Settings, new_generation
 from fabir.search.terms import Terms, load_language, words
+from fabir.terminal import printable
 
 _NONE = -1
 

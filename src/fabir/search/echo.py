@@ -19,12 +19,12 @@ _MARKED = re.compile(
     r"|`{1,3}",
     re.MULTILINE,
 )
-_ASKS = re.compile(
-    rf"\s*(?:#{{1,6}}|[-*+•>–]|\(?\w{{1,3}}[.)]|{NUMBER}"  # an item or a heading
-    r"|Q(?:uestion)?\s?\d*[:.])?\s*"
-    r"\b(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|does|did|can)\b",
-    re.IGNORECASE,
+_ASKED = (
+    rf"(?:(?:#{{1,6}}|[-*+•>–]|\(?\w{{1,3}}[.)]|{NUMBER}"  # an item or a heading
+    r"|Q(?:uestion)?\s?\d*[:.])\s*+)?"
+    r"\b(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|does|did|can)\b"
 )
+_ASKS = re.compile(rf"\s*+{_ASKED}", re.IGNORECASE)
 _NUMBER = re.compile(NUMBER)
 _BEFORE = re.compile(rf"\W*(?:{NUMBER})?\W*")  # what a line has before its text
 _WISHES = re.compile(
@@ -37,7 +37,7 @@ _CLOSES = re.compile(  # a letter
     r"|(?:(?:many|with) )?thanks|thank you)\b\D{0,40}$",
     re.IGNORECASE,
 )
-_MAY_ASK = re.compile(rf"\?|(?:^|\n){_ASKS.pattern}|{_WISHES.pattern}", re.IGNORECASE)
+_MAY_ASK = re.compile(rf"\?|(?:^\s*+|\n[^\S\n]*+){_ASKED}|{_WISHES.pattern}", re.IGNORECASE)
 _QUESTION_WORDS = frozenset(
     ["who", "whom", "whose", "what", "when", "where", "which", "why", "how", "many", "much"]
 )

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabir.answer.checks import check_whole
-from fabir.documents.base import printable
 from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.echo import blank_echoes
@@ -18,6 +17,7 @@ from fabir.search.passages import begins_with_row, column_names, last_gap
 from fabir.search.ranking import Ranker
 from fabir.search.storage import Generation, Settings, open_generation, pointer_state
 from fabir.search.terms import ENGLISH, can_stem
+from fabir.terminal import printable
 
 SIZE = 1000  # characters of a passage
 _GAP = b"\n\n"  # between paragraphs of formatted documents

@@ -5,8 +5,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from fabir.answer.show import withheld_line
-from fabir.documents.base import printable
+from fabir.answer.show import on_one_line, spaced, withheld_line
 from fabir.search.asker import Found, Result, sentence_around
 from fabir.terminal import print_json
 
@@ -22,7 +21,7 @@ def show_json(question: str, result: Result) -> None:
 
 def show_text(question: str, result: Result) -> None:
     """Print one line per answer: text, place and score. On a terminal, print its sentence too."""
-    if not _on_terminal():
+    if not sys.stdout.isatty():
         for answer in result.answers:
             print(_columns(answer))
         return
@@ -37,8 +36,8 @@ def show_text(question: str, result: Result) -> None:
         begin, end = sentence_around(answer.passage, answer.passage_start, answer.passage_end)
         before = answer.passage[begin : answer.passage_start]
         after = answer.passage[answer.passage_end : end]
-        sentence = Text("  ") + Text(_spaced(before), "dim")
-        sentence += Text(_spaced(answer.text), "reverse") + Text(_spaced(after), "dim")
+        sentence = Text("  ") + Text(spaced(before), "dim")
+        sentence += Text(spaced(answer.text), "reverse") + Text(spaced(after), "dim")
         console.print(sentence)
 
 
@@ -83,13 +82,4 @@ def _columns(answer: Found) -> str:
 def _plain(text: str) -> str:
     """The text on one line, as it would be printed without hyphens at line ends."""
     text = _HYPHEN.sub("", text)
-    return printable(" ".join(text.split()))
-
-
-def _spaced(text: str) -> str:
-    """The text on one line, without stripping spaces at its ends."""
-    return printable("".join(" " if character.isspace() else character for character in text))
-
-
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
+    return on_one_line(text)

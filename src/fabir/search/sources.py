@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fabir.documents.base import printable
 from fabir.documents.reading import Skip, check_kind, is_document
 from fabir.errors import InputError
+from fabir.terminal import printable
 
 _LEFT_OUT = ".", "~$"  # hidden files, among them LibreOffice's locks; Microsoft Office's locks
 _SETTLED = 2 * 10**9  # nanoseconds; a later change certainly gives another modification time
@@ -77,7 +77,12 @@ def _walk(root: Path, leave_out: Path, warn: Callable[[OSError], None]) -> Itera
         here = Path(folder)
         folders[:] = [name for name in folders if name[0] != "." and here / name != leave_out]
         for path in (here / name for name in names if not name.startswith(_LEFT_OUT)):
-            if stat.S_ISREG(path.lstat().st_mode):
+            try:
+                regular = stat.S_ISREG(path.lstat().st_mode)
+            except OSError as error:  # it has vanished since
+                warn(error)
+                continue
+            if regular:
                 yield path
 
 

@@ -22,7 +22,7 @@ _LETTERS = str.maketrans(
     | {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th"}
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
 )
-_HYPHENATED = re.compile(r"(\w{2,})-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
+_HYPHENATED = re.compile(r"(?<!\w)(\w{2,}+)-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
 _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 51,234
 # Stop words: words without content, which occur in most passages.
 _STOP_WORD_LIST = """

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fabir.data.download import COLLECTIONS
-from fabir.data.squad import read_json
 from fabir.errors import InputError
-from fabir.files import locked, remove_partial, replacing, write_json
+from fabir.files import locked, read_json, remove_partial, replacing, write_json
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE

@@ -20,7 +20,8 @@ from fabir import __version__
 from fabir.answer.files import read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.cpu_info import cpu_name
-from fabir.data.squad import Dataset, read_squad, write_squad
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import locked, writing

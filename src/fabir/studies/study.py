@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.readers import READERS, registered
 from fabir.studies.report import MEASURES

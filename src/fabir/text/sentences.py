@@ -5,7 +5,7 @@ import re
 # A sentence ends at the end of a line. It also ends after . ! ? and closing quotes or brackets, if
 # a space and a possible first word follow. Scripts without capitals have their own full stops.
 _END = re.compile(
-    r"\s*\n\s*"
+    r"(?<!\s)\s*\n\s*"
     r"|(?<=[.!?])[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[^\Wa-z_])"
     r"|(?<=[。！？।])[」』”’]*\s*"
 )
@@ -14,6 +14,7 @@ _SHORT = re.compile(
     r"(?:^|[\s(\[\"'“‘])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sts|Mt|Ft|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev"
     r"|Hon|Jr|Sr|No|Nos|Vol|vol|pp|p|Fig|fig|cf|vs|v|e\.g|i\.e|ca|approx|[A-Z](?:\.[A-Z])+)\.$"
 )
+_LONGEST = 40  # characters of such an abbreviation, and the one before it
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -24,8 +25,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     found = []
     start = 0
     for match in _END.finditer(text):
-        head = text[start : match.start()]
-        if "\n" not in match[0] and _SHORT.search(head):
+        near = max(0, start - 1, match.start() - _LONGEST)
+        if "\n" not in match[0] and _SHORT.search(text, near, match.start()):
             continue
         # Closing quotes and brackets belong to the sentence that they end.
         end = match.start() + len(match[0].rstrip())

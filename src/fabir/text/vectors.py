@@ -24,7 +24,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from fabir.errors import InputError, InputWarning
-from fabir.files import cache_folder, is_gzipped, replacing, writing
+from fabir.files import cache_folder, is_gzipped, remove_partial, replacing, writing
 from fabir.progress import track
 
 _CHUNK = 1 << 23  # bytes of text parsed at a time; bounds the memory for files of any size
@@ -84,6 +84,8 @@ def read_vectors(path: str | Path, cache: str | Path | None = None) -> Vectors:
 
 
 def _fill(file: Path, member: str | None, words_path: Path, matrix_path: Path) -> None:
+    for path in (words_path, matrix_path):
+        remove_partial(path)
     try:
         _build(file, member, words_path, matrix_path)
     except OSError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.plots import new_figure, save, style
 from fabir.progress import live_line

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from fabir.data.dataset import Dataset
 from fabir.data.features import OnUnaligned
-from fabir.data.squad import Dataset, read_squad
+from fabir.data.squad import read_squad
 from fabir.errors import InputError
 from fabir.text.vectors import Vectors, read_vectors
 from fabir.training.notes import note

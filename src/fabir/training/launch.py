@@ -9,12 +9,12 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 
 import torch
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.process_settings import TRAINING, temporary_defaults
 from fabir.runtime.torch_model import TorchModel
@@ -94,17 +94,18 @@ def launch(job: Job, processes: int) -> None:
     }
     # The job goes through a file. Tensors as arguments would share memory between processes, and
     # bytes as arguments would stay in memory.
-    with NamedTemporaryFile() as packed, NamedTemporaryFile() as complaint:
-        pickle.dump(job, packed)
-        packed.flush()
+    with TemporaryDirectory() as folder:
+        packed, complaint = Path(folder, "job"), Path(folder, "complaint")
+        with open(packed, "wb") as file:
+            pickle.dump(job, file)
         del job
-        arguments = (packed.name, complaint.name, surroundings, threads)
+        arguments = (packed, complaint, surroundings, threads)
         try:
             with temporary_defaults(TRAINING):  # read when a process starts
                 start_processes(_work, arguments, processes, start_method="spawn")
         except ProcessExitedException as error:
-            if said := complaint.read():
-                raise InputError(said.decode()) from error
+            if complaint.exists():
+                raise InputError(complaint.read_text("utf-8")) from error
             if error.exit_code < 0:
                 sys.exit(
                     f"a training process was killed (signal {-error.exit_code}); with --resume "
@@ -134,7 +135,7 @@ def end_with_parent() -> None:
 
 
 def _work(
-    rank: int, packed: str, complaint: str, surroundings: dict[str, str], threads: int
+    rank: int, packed: Path, complaint: Path, surroundings: dict[str, str], threads: int
 ) -> None:
     end_with_parent()
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
@@ -148,7 +149,7 @@ def _work(
     except KeyboardInterrupt:
         status = 130
     except InputError as error:
-        Path(complaint).write_text(str(error), encoding="utf-8")
+        complaint.write_text(str(error), encoding="utf-8")
         status = 2
     end_process(status)
 

@@ -12,7 +12,7 @@ from accelerate.utils import DistributedDataParallelKwargs
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout

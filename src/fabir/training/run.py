@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from fabir.data.dataset import Dataset, joined
 from fabir.data.features import Features, load_features
-from fabir.data.squad import Dataset, joined
 from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import writing

@@ -5,7 +5,7 @@ from accelerate.utils import gather_object
 
 from fabir.answer.files import no_answer_probabilities, predictions
 from fabir.answer.predictor import Predictor
-from fabir.data.squad import Dataset
+from fabir.data.dataset import Dataset
 from fabir.evaluation.squad import evaluate
 from fabir.runtime.torch_model import TorchModel
 

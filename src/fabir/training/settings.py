@@ -114,20 +114,27 @@ class TrainingConfig:
             counts.append("warmup_steps")
         others = "evaluations", "seed", "learning_rate", "weight_decay", "l2", "epsilon", "clip"
         others += "word_rows", "word_decay", "no_answer_weight", "warmup_steps", "factor"
+        others += "dropout_after", "patience"
         least_of = dict.fromkeys(others, 0) | dict.fromkeys(counts, 1)
         for name, least in least_of.items():
-            if getattr(self, name) < least:
+            if not getattr(self, name) >= least:  # so that NaN is refused too
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         for name in ("average", "label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
-        if not 0 <= self.distillation_weight <= 1:
-            raise ValueError("distillation_weight must be at least 0 and at most 1")
+        for name in ("distillation_weight", "decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be at least 0 and at most 1")
+        if not self.checkpoint_minutes > 0:
+            raise ValueError(f"checkpoint_minutes must be above 0, got {self.checkpoint_minutes}")
+        self._check_files()
+        self._check_together()
+
+    def _check_files(self) -> None:
         if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
             raise ValueError("mix has a share above 0 for the first file and none below 0")
         if min(self.taught, default=0) < 0:
             raise ValueError(f"taught has no number below 0, got {self.taught}")
-        self._check_together()
 
     def _check_together(self) -> None:
         if self.weight_decay and self.optimiser not in ("adamw", "muon"):

@@ -23,7 +23,7 @@ const BEGINNING = new RegExp(
   `^[${SPACE}]*(?:[-*+•–][${SPACE}]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
   "u",
 );
-const TRAILING = new RegExp(`[${SPACE}]+$`, "u");
+const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
 
 /** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
 export function divide(text) {

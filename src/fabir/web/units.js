@@ -27,13 +27,13 @@ const UNIT = new RegExp(
   ].join("|"),
   "gu",
 );
-// Addresses, hosts and identifiers.
+// Addresses, hosts and identifiers. Each begins where a word begins: the time is linear.
 const NAME = new RegExp(
   [
-    `[${WORD}.+\\-]+@[${WORD}][${WORD}\\-]*(?:\\.[${WORD}][${WORD}\\-]*)+`,
+    `(?<![${WORD}.+\\-])[${WORD}.+\\-]+@[${WORD}][${WORD}\\-]*(?:\\.[${WORD}][${WORD}\\-]*)+`,
     `(?:https?://|www\\.)[^${SPACE}<>"')\\]]*[^${SPACE}<>"')\\].,;:!?]`,
     `(?<![${WORD}.\\-])[a-z0-9\\-]+(?:\\.[a-z][a-z0-9\\-]*){2,}(?![${WORD}\\-])`,
-    `(?:(?!_)[${WORD}])+(?:_+(?:(?!_)[${WORD}])+)+`,
+    `(?<!(?!_)[${WORD}])(?:(?!_)[${WORD}])+(?:_+(?:(?!_)[${WORD}])+)+`,
   ].join("|"),
   "gu",
 );

@@ -129,6 +129,6 @@ def test_what_cannot_be_converted_is_said(
 def test_a_file_is_not_written_over_itself(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text(json.dumps([HOTPOT]))
-    with pytest.raises(InputError, match="is what the questions are read from"):
+    with pytest.raises(InputError, match="is read, and would be written over"):
         convert_published(path, path, Options())
     assert json.loads(path.read_text()) == [HOTPOT]

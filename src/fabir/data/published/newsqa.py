@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fabir.data.dataset import Answer
 from fabir.data.published.records import BLANK, UNFOUND, Entry, Options, Read, cut, take
-from fabir.data.squad import Answer
 from fabir.data.tables import check_text
 from fabir.errors import InputError
 from fabir.text.units import is_blank

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from fabir.data.squad import Answer
+from fabir.data.dataset import Answer
 from fabir.data.tables import check_text
 from fabir.errors import InputError
 from fabir.text.lines import divide

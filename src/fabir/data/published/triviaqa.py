@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fabir.data.convert import find
+from fabir.data.dataset import Answer
 from fabir.data.json_items import read_end
 from fabir.data.published.records import BLANK, UNFOUND, Entry, Options, Read, cut, take
-from fabir.data.squad import Answer
 from fabir.data.tables import check_text
 from fabir.errors import InputError
 from fabir.files import read_text

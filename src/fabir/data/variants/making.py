@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from fabir.data.checks import check_seed
-from fabir.data.squad import Dataset, Passage, Question
+from fabir.data.dataset import Dataset, Passage, Question
 from fabir.data.variants.near_words import NearWords
 from fabir.data.variants.passages import dropped, joined, lure, moved
 from fabir.data.variants.questions import entity, other, question

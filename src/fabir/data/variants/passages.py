@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fabir.data.squad import Answer, Question
+from fabir.data.dataset import Answer, Question
 from fabir.data.variants.entities import exchanged, words_of
 from fabir.data.variants.sources import Source, Variant
 from fabir.text.sentences import sentences

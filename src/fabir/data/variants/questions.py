@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from fabir.data.squad import Question
+from fabir.data.dataset import Question
 from fabir.data.variants.entities import exchanged, words_of
 from fabir.data.variants.near_words import NearWords
 from fabir.data.variants.sources import Source, Variant

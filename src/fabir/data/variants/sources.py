@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from fabir.data.dataset import Dataset, Passage, Question
 from fabir.data.negatives import OtherPassages
-from fabir.data.squad import Dataset, Passage, Question
 from fabir.data.variants.entities import Entities, Entity, Kind, Pool
 from fabir.data.variants.near_words import NearWords
 from fabir.text.tokens import tokenise
