@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from fabir.layers.decoupled import DecoupledAttention
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.fabir import Fabir, FabirConfig
-from fabir.readers.fabir_layers import DecoupledAttention, ProcessingLayer
+from fabir.readers.fabir_layers import ProcessingLayer
 from fabir.training.rows import PAPER
 from factories import CONFIGS, EXAMPLES, batch_of, shipped_config, small_config, small_reader
 from plain_fabir import PlainFabir

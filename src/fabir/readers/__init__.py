@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from fabir.errors import InputError
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.a3 import A3, A3Config

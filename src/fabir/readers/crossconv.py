@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from fabir.data.batches import Batch, SpanLogits
 from fabir.layers.attention import CrossAttention
 from fabir.layers.convolution import DepthwiseConvolution, SeparableConvolution
+from fabir.layers.decoupled import DecoupledAttention
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward, Join
@@ -23,7 +24,6 @@ from fabir.layers.no_answer import NoAnswerHead
 from fabir.layers.pointer import ConvolutionSelector, mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.readers.checks import check_even, check_fields
-from fabir.readers.fabir_layers import DecoupledAttention
 from fabir.readers.network import Network
 from fabir.text.vocabulary import UNKNOWN
 

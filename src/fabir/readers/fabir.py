@@ -1,7 +1,7 @@
 """FABIR: a Fully Attention-Based Information Retriever (Correia et al. 2018, arXiv 1810.09580).
 
 The paper's network from top to bottom: Figure 1 is `Fabir.encode` and `Fabir.answer`, Figure 2 the
-`DecoupledAttention` of its reduction layer, in `fabir.readers.fabir_layers`. The thesis of the
+`DecoupledAttention` of its reduction layer, in `fabir.layers.decoupled`. The thesis of the
 first author (2017) has the details.
 """
 

@@ -20,7 +20,9 @@ const percent = score => (score < .001 ? "< 0.1" : (100 * score).toFixed(1)) + "
 const ROW = /^(.*\.xls[xm])#(.*)!(\d+)$/is;  // of a workbook
 const nameOf = document => document.replace(ROW, "$1, sheet $2, row $3");
 const placeOf = found => [nameOf(found.document), ROW.test(found.document) ? "" : found.page ? "page " + found.page
-  : found.line ? "line " + found.line : found.heading ? "under " + found.heading : ""].filter(Boolean).join(", ");
+  : found.line ? "line " + found.line : found.heading ? "under " + found.heading
+  : found.paragraph ? "paragraph " + found.paragraph : ""].filter(Boolean).join(", ")
+  + (found.copies?.length ? ` (and ${found.copies.length} more)` : "");
 const fromIndex = () => by("from-index").checked;
 let health = {};
 let running = new AbortController();  // of the requests of the last attempt
