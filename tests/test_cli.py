@@ -136,7 +136,7 @@ def test_answer_on_a_terminal_shows_where_it_stands(
     passage: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fabir.answer.show._on_terminal", lambda: True)
+    monkeypatch.setattr("fabir.answer.show.on_terminal", lambda: True)
     out = run(capsys, "answer", "What pulls?", "--passage", passage, "--reader", reader)
     assert "from" in out
     assert "%" in out

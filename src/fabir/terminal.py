@@ -76,3 +76,8 @@ def printable(text: str | Path) -> str:
     """Replace control characters, which a terminal would interpret, and bytes that are not text."""
     decoded = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", decoded)
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()

@@ -202,5 +202,5 @@ def test_a_model_that_cannot_be_looked_up_is_not_replaced(
 
 def test_settings_that_are_no_object_are_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[]")
-    with pytest.raises(InputError, match="it holds no JSON object"):
+    with pytest.raises(InputError, match="not a model's file"):
         pipeline(model=tmp_path)

@@ -133,3 +133,8 @@ def test_what_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unpacked"):
         read(tmp_path / "a.epub", BOOK | chapters)
     assert (tmp_path / "a.epub").stat().st_size < 1 << 20
+
+
+def test_a_book_in_a_folder_is_read(tmp_path: Path) -> None:
+    inside = {f"book/{name}": content for name, content in BOOK.items()}
+    assert read(tmp_path / "a.epub", inside)[0].text == read(tmp_path / "b.epub", BOOK)[0].text

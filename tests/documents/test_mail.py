@@ -174,3 +174,11 @@ def test_any_mail_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, d
 def test_hostile_mails_take_linear_time(tmp_path: Path, data: bytes) -> None:
     found, _ = read(tmp_path, data + b"\nTo: x\n\nbody")
     assert len(found.text) < 100_000
+
+
+def test_a_signature_is_nothing_lost(tmp_path: Path) -> None:
+    mail = make()
+    mail.add_attachment(b"-----BEGIN", "application", "pgp-signature", filename="signature.asc")
+    found, losses = read(tmp_path, mail)
+    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns."
+    assert losses == []

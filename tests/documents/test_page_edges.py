@@ -58,3 +58,22 @@ def test_numbered_titles_at_different_places_stay(tmp_path: Path) -> None:
     text = text_of(tmp_path, at(50, 100, "Step 1") + body, at(50, 115, "Step 2") + body)
     assert "Step 1" in text
     assert "Step 2" in text
+
+
+def test_numbers_of_lines_in_the_margin_are_no_text(tmp_path: Path) -> None:
+    margin = lines(30, 60, *map(str, range(1, 26)), step=24)
+    text = lines(80, 60, "The parties met in Oslo in May and agreed that the", step=24)
+    text += lines(80, 84, "mill would be sold for 300 crowns at once.", step=24)
+    said = "The parties met in Oslo in May and agreed that the"
+    assert text_of(tmp_path, margin + text).split("\n\n") == [
+        said,
+        "mill would be sold for 300 crowns at once.",
+    ]
+
+
+@pytest.mark.parametrize(("first", "rows", "title"), [(1, 25, ""), (2, 25, ""), (1, 25, "No.")])
+def test_numbers_of_rows_are_text(tmp_path: Path, first: int, rows: int, title: str) -> None:
+    numbers = [str(first + row) for row in range(rows)]
+    page = lines(30, 60, *numbers, step=24) + lines(80, 60, *["Ada Berg"] * rows, step=24)
+    found = text_of(tmp_path, page + (at(30, 40, title) if title else ""))
+    assert all(f"{number}   Ada Berg" in found for number in numbers)

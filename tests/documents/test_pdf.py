@@ -422,3 +422,24 @@ def test_every_page_is_a_sign_of_life(tmp_path: Path) -> None:
     write_pdf(tmp_path / "a.pdf", ["a", "b", "c"])
     list(read_pdf(tmp_path / "a.pdf", watch))
     assert watch.pages == 3
+
+
+def test_words_drawn_twice_in_one_place_are_read_once(tmp_path: Path) -> None:
+    line = at(50, 100, "The mill of Marl is the oldest.")
+    assert text_of(tmp_path, line + line) == "The mill of Marl is the oldest."
+    shifted = at(50.4, 100, "The mill of Marl is the oldest.")
+    assert text_of(tmp_path, line + shifted) == "The mill of Marl is the oldest."
+    assert text_of(tmp_path, at(50, 100, "New York, New York")) == "New York, New York"
+
+
+def test_tex_s_codes_without_names_are_ligatures_and_dashes(tmp_path: Path) -> None:
+    names = " ".join(f"/g{number}" for number in range(127))
+    widths = " ".join(["600"] * 127)
+    font = (
+        "/F1 << /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Foo /FirstChar 0 /LastChar 126 "
+        f"/Widths [{widths}] /Encoding << /Type /Encoding /Differences [0 {names}] >> "
+        "/FontDescriptor << /Type /FontDescriptor /FontName /ABCDEF+Foo /Flags 4 >> >>"
+    )
+    written = r"\034rst de\034ned e\033ect, pages 5\02512"
+    read = "first defined effect, pages 5–12"
+    assert text_of(tmp_path, at(50, 100, written), fonts=font) == read

@@ -377,7 +377,7 @@ def test_asking_needs_no_torch(collection: Path, tmp_path: Path) -> None:
 def test_on_a_terminal_the_answer_stands_in_its_sentence(
     capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fabir.search.show._on_terminal", lambda: True)
+    monkeypatch.setattr("fabir.search.show.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "200")
     question = "Who flew the first kite of the valley in 1871?"
     out, _ = run(capsys, "ask", question, "--index", index.folder, "--top-k", 1)
@@ -391,7 +391,7 @@ def test_control_characters_do_not_reach_the_terminal(
     (tmp_path / "a.txt").write_text("The kite was flown by Anna \x1b[2J\x07 Mill in 1871.")
     Index.build([tmp_path / "a.txt"], tmp_path / "index")
     for terminal in (False, True):
-        monkeypatch.setattr("fabir.search.show._on_terminal", lambda now=terminal: now)
+        monkeypatch.setattr("fabir.search.show.on_terminal", lambda now=terminal: now)
         out, _ = run(capsys, "ask", "Who flew the kite?", "--index", tmp_path / "index")
         assert "Anna" in out
         assert "\x1b[2J" not in out

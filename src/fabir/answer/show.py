@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.answer.threshold import best_guess
-from fabir.terminal import print_json, printable
+from fabir.terminal import on_terminal, print_json, printable
 
 _AROUND = 60  # characters of the passage shown on either side of an answer
 
@@ -25,7 +25,7 @@ def show_json(question: str, passage: str, answers: list[Answer], reading: Readi
 
 def show_text(question: str, passage: str, answers: list[Answer], reading: Reading) -> None:
     """Print each given answer on its own line; on a terminal also its score and its context."""
-    if not sys.stdout.isatty():
+    if not on_terminal():
         for answer in answers:
             print(on_one_line(answer.text))
         return

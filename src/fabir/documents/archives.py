@@ -60,6 +60,7 @@ class Archive:
         self._zip = zipfile.ZipFile(path)
         self._most, self._size, self._read = most, 0, 0
         self._opened: set[str] = set()
+        self._folder = ""  # from which names are
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +69,13 @@ class Archive:
         self._zip.close()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._zip.NameToInfo
+        return self._folder + name in self._zip.NameToInfo
+
+    def enter(self, name: str) -> None:
+        """Take the one folder that has all files as the top, if a file `name` is there only."""
+        tops = {each.partition("/")[0] for each in self._zip.namelist()}
+        if name not in self and len(tops) == 1:
+            self._folder = f"{tops.pop()}/"
 
     def open(self, name: str) -> IO[bytes]:
         """
@@ -78,7 +85,7 @@ class Archive:
         """
         if name not in self:
             raise InputError(f"has no part {name[:100]}")
-        info = self._zip.getinfo(name)
+        info = self._zip.getinfo(self._folder + name)
         if info.header_offset < 0:  # a byte is missing further on
             raise zipfile.BadZipFile("a part begins before the file")
         size = info.file_size  # the directory's word: its stream ends there

@@ -29,6 +29,7 @@ def read_epub(path: Path, report: Report) -> Iterator[Document]:
     """
     text = TextBuilder()
     with Archive(path) as archive:
+        archive.enter(_CONTAINER)
         title, chapters = _package(archive, report)
         encrypted = _encrypted(archive)
         for chapter in chapters:

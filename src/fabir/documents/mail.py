@@ -17,6 +17,8 @@ from fabir.terminal import printable
 _HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters
 _MAX_TITLE = 1000
+# They say nothing.
+_SIGNATURES = tuple(f"application/{kind}-signature" for kind in ("pgp", "pkcs7", "x-pkcs7"))
 _WORD = re.compile(r"\w+")
 
 
@@ -52,7 +54,7 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
             parts += reversed(inner)
         elif part.get_content_maintype() == "text" and _is_shown(part):
             yield _text(part, report.lost, report.alive)
-        else:
+        elif kind not in _SIGNATURES:
             report.lost(f"attachment {name or kind} is not read")
         report.alive()
 

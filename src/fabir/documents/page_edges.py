@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from statistics import median
 
-from fabir.documents.page_layout import Line, Page, rows
+from fabir.documents.page_layout import Line, Page, Word, rows
 
 _SMALL = 0.92  # a footnote's letters are smaller, in those of most text
 _EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
@@ -23,6 +23,7 @@ _COUNTED = re.compile(
     r"(?:$|\s{3,}|\s*[|·•]\s*)",
     re.IGNORECASE,
 )
+_LEAST_NUMBERED = 20  # lines of a page with numbers in its margin
 
 _OnPage = tuple[int, Line]  # index of a page, and a line on it
 
@@ -141,3 +142,22 @@ def take_footnotes(page: Page, size: float) -> list[list[Line]]:
             found.append(column[begin:])
             del column[begin:]
     return found
+
+
+def without_line_numbers(words: list[Word]) -> list[Word]:
+    """Words of a page without numbers of its lines in the margin, as courts want them: 1, 2, 3 and
+    so on, left of everything else, also where a line is blank."""
+    numbers = [word for word in words if word.text.isdecimal() and len(word.text) <= 2]
+    others = min((word.left for word in words if not word.text.isdecimal()), default=0.0)
+    margin = [word for word in numbers if word.right < others]
+    margin.sort(key=lambda word: word.top)
+    if [word.text for word in margin] != [str(n + 1) for n in range(len(margin))]:
+        return words
+    if len(margin) < _LEAST_NUMBERED:
+        return words
+    beside = {id(word) for word in margin}
+    rest = [word for word in words if id(word) not in beside]
+    blank = any(
+        all(each.bottom <= word.top or each.top >= word.bottom for each in rest) for word in margin
+    )
+    return rest if blank else words

@@ -4,7 +4,7 @@ import ctypes
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from math import pi
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
 from fabir.documents.page_columns import columns
-from fabir.documents.page_edges import PAGE_NUMBER
+from fabir.documents.page_edges import PAGE_NUMBER, without_line_numbers
 from fabir.documents.page_layout import EXPONENT, Box, Line, Page, Word, is_raised
 from fabir.documents.page_parts import parts
 from fabir.documents.running_text import run_on
@@ -25,7 +25,10 @@ _SCANNED, _STAMPED = "has no text: scanned?", "has hardly any text: scanned?"
 _FEW = 20  # letters of a stamp on a scanned page
 # Least share of a page that the image of a scan covers: below a stamp, with a page number only.
 _MOST, _PART = 0.8, 0.2
+_SHIFT = 1.0  # points between a word and the same word drawn again
 _HYPHEN = "\x02"  # PDFium's sign for a hyphen at a line end
+# TeX's ligatures, quotes and dashes, whose codes older fonts of bitmaps do not explain.
+_CORK = dict(zip("\x10\x11\x15\x16\x1b\x1c\x1d\x1e\x1f", "“”–—ﬀﬁﬂﬃﬄ", strict=True))
 _VOWEL = re.compile("[aeiou]", re.IGNORECASE)
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -106,12 +109,22 @@ def _read_page(pdf: Any, number: int) -> tuple[Page, str]:
 def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
     """The page's columns of the most usual direction of reading, then those of the others."""
     directions: dict[int, list[Word]] = defaultdict(list)
-    for word, _ in glyphs:
-        if word.text:
-            directions[word.quarter].append(word)
+    for word in _drawn_once(each.word for each in glyphs if each.word.text):
+        directions[word.quarter].append(word)
     usual_first = sorted(directions.values(), key=len, reverse=True)
-    found = (part for words in usual_first for column in columns(words) for part in parts(column))
+    read = map(without_line_numbers, usual_first)
+    found = (part for words in read for column in columns(words) for part in parts(column))
     return [part for part in found if part]
+
+
+def _drawn_once(words: Iterable[Word]) -> Iterator[Word]:
+    """Words without those that are drawn again in the same place, as for bold or for shadows."""
+    places: dict[str, list[Word]] = defaultdict(list)
+    for word in words:
+        before = places[word.text]
+        if not any(abs(word.left - b.left) + abs(word.top - b.top) < _SHIFT for b in before):
+            before.append(word)
+            yield word
 
 
 def _is_unreadable(glyphs: list[_Glyphs]) -> bool:
@@ -132,7 +145,7 @@ def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
     begin = end = 0
     text = ""
     for end in range(raw.FPDFText_CountChars(text_page)):
-        letter = chr(raw.FPDFText_GetUnicode(text_page, end))
+        letter = _letter(raw, text_page, end)
         if not text:
             begin = end
         if letter == _HYPHEN:
@@ -148,6 +161,15 @@ def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
             text = ""
     if text:
         yield from _words(raw, text_page, text, begin)
+
+
+def _letter(raw: Any, text_page: Any, number: int) -> str:
+    letter = chr(raw.FPDFText_GetUnicode(text_page, number))
+    if letter in _CORK:
+        around = (chr(raw.FPDFText_GetUnicode(text_page, max(0, number + by))) for by in (-1, 1))
+        if any(each.isascii() and each.isalnum() for each in around):
+            return _CORK[letter]
+    return letter
 
 
 def _words(raw: Any, text_page: Any, text: str, begin: int) -> Iterator[_Glyphs]:

@@ -1,5 +1,6 @@
 """The configuration of FABIR's network."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,7 +44,7 @@ class FabirConfig:
         selector_layers: both ends from the last layer, or the start from the one before
         first_position: number of the first word's position, from 0 to 1,000,000
         lowest_frequency: the lowest frequency of the position encoding, radians a word
-        highest_frequency: the highest one
+        highest_frequency: the highest one, at most pi
         learned_positions: rows of a learned position matrix in the place of that encoding (thesis
             5.2). Words beyond share the last row. 0 for none
         dropout_input: dropout rate on embeddings and positions
@@ -114,6 +115,9 @@ class FabirConfig:
             raise ValueError(
                 f"first_position must be from 0 to {_LAST_POSITION}, got {self.first_position}"
             )
+        fastest = max(self.lowest_frequency, self.highest_frequency)
+        if fastest > math.pi:
+            raise ValueError(f"frequencies are at most pi, half a turn a word, got {fastest}")
         if not self.selector_convolutions:
             raise ValueError("selector_convolutions must be at least 1: 'linear' is a selector")
         if self.attention_height > 1 and not self.attention_width:

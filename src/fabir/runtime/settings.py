@@ -171,11 +171,12 @@ def read_json(path: Path, required: set[str], most_bytes: int) -> dict[str, Any]
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not valid JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: not a model's file, it holds no JSON object")
-    if missing := required - value.keys():
+    known = value if isinstance(value, dict) else {}
+    if missing := required - known.keys():
         raise InputError(f"{path}: not a model's file, it lacks {', '.join(sorted(missing))}")
-    return value
+    if known is not value:
+        raise InputError(f"{path}: not a model's file, it holds no JSON object")
+    return known
 
 
 def _logistic(x: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabir.answer.show import on_one_line, spaced, withheld_line
 from fabir.search.asker import Found, Result, sentence_around
-from fabir.terminal import print_json
+from fabir.terminal import on_terminal, print_json
 
 UNSURE = 0.3  # score of an answer, below which a doubt is said
 _HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
@@ -21,7 +21,7 @@ def show_json(question: str, result: Result) -> None:
 
 def show_text(question: str, result: Result) -> None:
     """Print one line per answer: text, place and score. On a terminal, print its sentence too."""
-    if not sys.stdout.isatty():
+    if not on_terminal():
         for answer in result.answers:
             print(_columns(answer))
         return
