@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 from typing import NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, text_of
@@ -14,6 +14,7 @@ _BETWEEN = "\n\n"  # between paragraphs
 _SOFT_HYPHEN = "\u00ad"
 _LAYOUT = 1000  # a cell with more characters than that holds text that is only laid out as a table
 _NAME = 100  # the most characters of a column's name
+_STACKED = 3  # paragraphs of each cell of a row that is a whole table
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _MARKS = frozenset("☐☑☒✓✔✗✘•")  # they say nothing of what they stand before
 _NUMBER = re.compile(NUMBER)
@@ -117,6 +118,7 @@ def table_paragraphs(rows: Sequence[Sequence[Cell]], marked: int = 0) -> Iterato
     names: list[str] = []
     named: set[int] = set()
     undecided = not marked
+    rows = [*rows[:marked], *chain.from_iterable(map(_unstacked, rows[marked:]))]
     for number, row in enumerate(rows):
         cells = _texts(row)
         if number < marked:
@@ -137,6 +139,43 @@ def table_paragraphs(rows: Sequence[Sequence[Cell]], marked: int = 0) -> Iterato
     # Names of columns without cells are text too.
     rest = [name for column, name in enumerate(names) if name and column not in named]
     yield Paragraph("\n".join(dict.fromkeys(rest)))
+
+
+def _unstacked(row: Sequence[Cell]) -> Sequence[Sequence[Cell]]:
+    """The rows of a table that is written into one row: each of its cells has a short line for each
+    of them, and one has values."""
+    stacks = [_lines(cell or ()) for cell in row]
+    filled = [stack for stack in stacks if stack]
+    height = len(filled[0]) if filled else 0
+    if len(filled) < 2 or height < _STACKED or any(len(stack) != height for stack in filled):
+        return [row]
+    if any(paragraph.row for paragraph in _blocks(row)) or not any(map(_are_values, filled[1:])):
+        return [row]
+    if max(len(line) for stack in filled for line in stack) > _NAME:
+        return [row]
+    return [
+        [
+            cell and [Paragraph(line) for line in stack[number : number + 1]]
+            for cell, stack in zip(row, stacks, strict=True)
+        ]
+        for number in range(height)
+    ]
+
+
+def _lines(cell: Sequence[Paragraph]) -> list[str]:
+    """The lines of a cell that are not blank; a sign alone at the top goes with the first one."""
+    lines = [line.strip() for paragraph in cell for line in paragraph.text.split("\n")]
+    lines = [line for line in lines if line]
+    if len(lines) > 1 and not any(map(str.isalnum, lines[0])):
+        lines[:2] = [" ".join(lines[:2])]
+    return lines
+
+
+def _are_values(texts: Sequence[str]) -> bool:
+    """Whether all are values, or signs such as a currency, and some are values."""
+    return any(map(_is_value, texts)) and not any(
+        _has_letter(text) and not _is_value(text) for text in texts
+    )
 
 
 def _is_layout(cells: Sequence[str]) -> bool:
