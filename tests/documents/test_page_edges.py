@@ -77,3 +77,11 @@ def test_numbers_of_rows_are_text(tmp_path: Path, first: int, rows: int, title: 
     page = lines(30, 60, *numbers, step=24) + lines(80, 60, *["Ada Berg"] * rows, step=24)
     found = text_of(tmp_path, page + (at(30, 40, title) if title else ""))
     assert all(f"{number}   Ada Berg" in found for number in numbers)
+
+
+def test_numbers_of_lines_of_prose_are_no_text(tmp_path: Path) -> None:
+    margin = lines(30, 60, *map(str, range(1, 22)), step=24)
+    text = lines(
+        80, 60, *["that the mill of Corm would be sold in the spring of the"] * 21, step=24
+    )
+    assert not any(map(str.isdecimal, text_of(tmp_path, margin + text)))

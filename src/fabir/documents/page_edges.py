@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from statistics import median
 
-from fabir.documents.page_layout import Line, Page, Word, rows
+from fabir.documents.page_layout import Line, Page, Word, is_prose, pieces_of, rows
 
 _SMALL = 0.92  # a footnote's letters are smaller, in those of most text
 _EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
@@ -146,7 +146,7 @@ def take_footnotes(page: Page, size: float) -> list[list[Line]]:
 
 def without_line_numbers(words: list[Word]) -> list[Word]:
     """Words of a page without numbers of its lines in the margin, as courts want them: 1, 2, 3 and
-    so on, left of everything else, also where a line is blank."""
+    so on, left of everything else, before lines of prose or where a line is blank."""
     numbers = [word for word in words if word.text.isdecimal() and len(word.text) <= 2]
     others = min((word.left for word in words if not word.text.isdecimal()), default=0.0)
     margin = [word for word in numbers if word.right < others]
@@ -160,4 +160,4 @@ def without_line_numbers(words: list[Word]) -> list[Word]:
     blank = any(
         all(each.bottom <= word.top or each.top >= word.bottom for each in rest) for word in margin
     )
-    return rest if blank else words
+    return rest if blank or is_prose(list(pieces_of(rest))) else words
