@@ -183,3 +183,11 @@ def test_a_numbered_line_of_wrapped_text_begins_none() -> None:
     text = "1. Send the two signed copies of this form to the Registrar at\nHull before 3 May."
     text += "\n2. Keep one.\nIt is yours."
     assert cut(text, 1000) == [text]
+
+
+def test_long_lists_of_records_are_cut_between_them() -> None:
+    record = "ID : {}\nPopulation : 452415\nSize :\nName : Oslo\n Country : Norway\n//\n"
+    text = "".join(record.format(number) for number in range(40))
+    parts = cut(text, 300)
+    assert len(parts) > 5
+    assert all(part.startswith("ID :") and part.endswith("//") for part in parts)

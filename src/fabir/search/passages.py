@@ -27,6 +27,8 @@ _SENTENCE_ENDS = tuple(".!。！।")
 _CLOSERS = "\"'”’»)]"
 # A line of a table in Markdown, reStructuredText or plain text. The time is linear.
 _ROW = re.compile(r"[ \t]*[|+]|[^\n]*?\S(?: \| |\t| {3,})\S|[ \t]*[-=]{2,} +[-=]{2,}")
+# A line between records, such as "//". Other signs underline headings and the tops of tables.
+_BETWEEN = re.compile(r"\n([/*%#&_@$!:;.])\1+[ \t]*\n")
 _TOP = 2000  # characters of a table that may have the names of its columns
 _LINE = re.compile(r"[^\n]+")
 _DASHES = re.compile(r"[-=]+")
@@ -145,10 +147,13 @@ def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]
 
 
 def _best_cut(window: str, target: int) -> int:
-    """The best offset for a cut: where a sentence or a row begins near `target`, else a word end.
+    """The best offset for a cut: behind a line between records, or where a sentence or a row begins
+    near `target`, else a word end.
 
     Without a word end any offset will do.
     """
+    if records := [match.end() for match in _BETWEEN.finditer(window)]:
+        return min(records, key=lambda end: abs(end - target))
     unwrapped = unwrap_lines(window)
     rows = _rows(window)
     inside = [start for start, _ in sentences(unwrapped)[1:]]
