@@ -58,6 +58,10 @@ def test_a_threshold_holds_for_all_answers(reader: FabirExtractiveReader) -> Non
     (answer,) = answers_of(reader, "Who founded the abbey?", score_threshold=0.6)
     assert answer.score >= 0.6
     assert answers_of(reader, "Who founded the abbey?", score_threshold=1) == []
+    with pytest.raises(InputError, match="a threshold is a probability"):
+        answers_of(reader, "Who founded the abbey?", score_threshold=2)
+    with pytest.raises(InputError, match="top_k"):
+        FabirExtractiveReader(top_k=0)
 
 
 def test_documents_without_text_are_named(

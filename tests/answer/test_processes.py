@@ -121,11 +121,13 @@ def test_a_fork_waits_for_who_holds_a_lock() -> None:
 def test_a_copy_answers_like_the_first(
     predictor: Predictor, duplicate: Callable[[Any], Any]
 ) -> None:
-    small = Predictor(predictor.model, window=20, stride=10, max_words=3, threshold=0.125)
+    small = Predictor(
+        predictor.model, window=20, stride=10, max_words=3, memory=1000, threshold=0.125
+    )
     small.model.no_answer_threshold = 0.875
     other = duplicate(small)
     assert (other.window, other.stride, other.max_words) == (20, 10, 3)
-    assert other.threshold == 0.125
+    assert (other.memory, other.threshold) == (1000, 0.125)
     assert other.model is not small.model
     assert other.model.no_answer_threshold == 0.875
     assert other.model.calibration == small.model.calibration

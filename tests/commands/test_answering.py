@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,28 @@ def test_what_is_read_is_not_written_over(
         main(["explain", "What falls?", "--passage", "passage.html", "--output", "passage.html"])
     assert "passage.html is read, and would be" in capsys.readouterr().err
     assert Path("passage.html").read_text() == "Rain falls."
+
+
+def test_an_empty_name_is_not_the_folder_of_the_shell(
+    rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given in (["export", "--web", ""], ["index", "", "--output", "x"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(given)
+        assert "the name is empty" in capsys.readouterr().err
+    assert list(Path().iterdir()) == [Path("rows.jsonl")]
+
+
+def test_a_no_answer_threshold_is_a_probability(
+    rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data: list[dict[str, Any]] = [{"question": "What falls?", "context": "Rain falls.", "id": "1"}]
+    data[0]["answers"] = {"text": ["Rain"], "answer_start": [0]}
+    Path("d.json").write_text(json.dumps(data))
+    for wrong in ("-1", "nan", "99"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["evaluate", "d.json", f"--na-prob-thresh={wrong}"])
+        assert "--na-prob-thresh is a probability from 0 to 1" in capsys.readouterr().err
 
 
 def test_one_file_is_not_two_outputs(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ def test_the_folder_has_the_page_the_model_and_the_runtime(tmp_path: Path, runti
         assert written[f"model/{name}"] == path_of(BUNDLED, name).read_bytes()
     assert b"CC BY-SA 4.0" in written["model/LICENSE"]
     assert {name for name in written if name.startswith("runtime/")} == {
-        "runtime/ort.wasm.bundle.min.mjs",
+        "runtime/ort.wasm.bundle.min.js",
         "runtime/ort-wasm-simd-threaded.wasm",
         "runtime/LICENSE",
         "runtime/ThirdPartyNotices.txt",
@@ -61,11 +61,19 @@ def test_the_folder_has_the_page_the_model_and_the_runtime(tmp_path: Path, runti
 
 
 def test_a_page_is_written_again_in_place(tmp_path: Path, runtime: Path) -> None:
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "page.js").write_text("old")
     first = write_page(BUNDLED, tmp_path / "site", runtime)
+    (tmp_path / "site" / "page.js").write_text("old")
     assert write_page(BUNDLED, tmp_path / "site", runtime) == first
     assert (tmp_path / "site" / "page.js").read_text() != "old"
+
+
+def test_other_people_s_files_are_not_replaced(tmp_path: Path, runtime: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("my own")
+    with pytest.raises(InputError, match="is no such page and not empty"):
+        write_page(BUNDLED, site, runtime)
+    assert [path.read_text() for path in site.iterdir()] == ["my own"]
 
 
 def test_a_model_without_graphs_is_refused(tmp_path: Path, reader: Path, runtime: Path) -> None:

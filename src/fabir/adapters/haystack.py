@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from fabir.adapters import needs
+from fabir.answer.checks import check_whole
 from fabir.answer.predictor import Answer, Predictor
+from fabir.answer.threshold import check_threshold
 
 with needs("haystack", "Haystack 2 or later", "haystack"):
     from haystack import (
@@ -40,8 +42,8 @@ class FabirExtractiveReader:
         no_answer: bool = True,
     ) -> None:
         self.model = str(model)
-        self.top_k = top_k
-        self.score_threshold = score_threshold
+        self.top_k = check_whole("top_k", top_k)
+        self.score_threshold = check_threshold(score_threshold)
         self.no_answer = no_answer
         self._predictor: Predictor | None = None
 
@@ -85,7 +87,7 @@ class FabirExtractiveReader:
             top_k, score_threshold, no_answer: in place of the component's
 
         Raises:
-            InputError: a blank query, or `top_k` below 1.
+            InputError: a blank query, `top_k` below 1, or `score_threshold` not from 0 to 1.
         """
         if not documents:
             return {"answers": []}
@@ -93,7 +95,9 @@ class FabirExtractiveReader:
         if self.no_answer if no_answer is None else no_answer:
             none = math.prod((1 - answer.score for answer in answers), start=1.0)
             answers.append(ExtractedAnswer(query=query, score=none, data=None))
-        least = self.score_threshold if score_threshold is None else score_threshold
+        least = (
+            self.score_threshold if score_threshold is None else check_threshold(score_threshold)
+        )
         kept = [answer for answer in answers if least is None or answer.score >= least]
         return {"answers": sorted(kept, key=lambda answer: -answer.score)}
 

@@ -9,10 +9,15 @@ from fabir.search.asker import Asker
 from fabir.search.index import Index, Passage
 
 with needs("langchain", "LangChain 1", "langchain_core"):
-    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables.config import run_in_executor
     from langchain_core.tools import StructuredTool, ToolException
+    from pydantic import ConfigDict
 
     from fabir.adapters.tools import Tool, index_tools
 
@@ -25,6 +30,8 @@ class FabirRetriever(BaseRetriever):
         k: passages at most
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
     index: Index
     k: int = 5
 
@@ -33,6 +40,14 @@ class FabirRetriever(BaseRetriever):
     ) -> list[Document]:
         passages = self.index.search(query, self.k if k is None else k)
         return [_document(passage) for passage in passages]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        manager = run_manager.get_sync()
+        return await run_in_executor(
+            None, self._get_relevant_documents, query, run_manager=manager, k=k
+        )
 
 
 def langchain_tools(asker: Asker) -> list[StructuredTool]:

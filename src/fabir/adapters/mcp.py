@@ -77,7 +77,20 @@ def serve(
         f"{len(index):,} passage{'s' * (len(index) != 1)}"
     )
     print(f"{about}: waiting for an MCP client on standard input", file=sys.stderr)
-    anyio.run(_serve, create_server(asker))
+    try:
+        anyio.run(_serve, create_server(asker))
+    except BaseExceptionGroup as group:
+        found = _single(group)
+        if isinstance(found, OSError):  # its output is closed, or its disk is full
+            raise found from group
+        raise
+
+
+def _single(error: BaseException) -> BaseException:
+    """The only exception of a group, else the group."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 async def _serve(server: Server) -> None:

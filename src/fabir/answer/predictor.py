@@ -64,14 +64,16 @@ class Predictor:
         self.max_question = check_whole("max_question", max_question)
         self.window = check_whole("window", window, None)
         self.stride = check_whole("stride", stride, None)
-        memory = check_whole("memory", memory, 0)
+        self.memory = check_whole("memory", memory, 0)
         self.threshold = check_threshold(threshold)
-        self._passages = PassageCache(self.window, self.stride, memory, model.vocabulary.tokeniser)
+        self._passages = PassageCache(
+            self.window, self.stride, self.memory, model.vocabulary.tokeniser
+        )
         self.model = model
         self._batched = BatchedModel(model, self._passages, self.max_words)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = "window", "stride", "max_words", "max_question", "threshold"
+        names = "window", "stride", "max_words", "max_question", "memory", "threshold"
         options = {name: getattr(self, name) for name in names}
         return partial(type(self), **options), (self.model,)
 

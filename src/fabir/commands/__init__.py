@@ -20,6 +20,17 @@ class AddCommand(Protocol):
     ) -> argparse.ArgumentParser: ...
 
 
+def path(text: str) -> Path:
+    """The path that an argument names; `~` at its beginning is the home folder.
+
+    Raises:
+        ArgumentTypeError: it is empty, as where a variable of the shell is not set.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
+
+
 def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Keys of a configuration, such as `--training.epochs 3`, apart from all other arguments.
 
@@ -43,7 +54,7 @@ def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:
 def add_reader(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reader",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="a model's folder, or the bundled fast or accurate (default: fast)",
     )
@@ -52,7 +63,7 @@ def add_reader(parser: argparse.ArgumentParser) -> None:
 def add_readers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reader",
-        type=Path,
+        type=path,
         action="append",
         metavar="DIR",
         help="a model's folder, or the bundled fast or accurate (default: fast); repeat the "

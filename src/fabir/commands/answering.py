@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from fabir.commands import AddCommand, add_reader, add_readers, add_threshold
+from fabir.commands import AddCommand, add_reader, add_readers, add_threshold, path
 from fabir.errors import InputError
 
 
@@ -20,7 +20,9 @@ def add_commands(add: AddCommand) -> None:
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
-    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    parser.add_argument(
+        "--passage", type=path, required=True, metavar="FILE", help="a text file, - for stdin"
+    )
     add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
     add_threshold(parser)
@@ -113,9 +115,9 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     )
     official = parser.add_argument_group("official predictions")
     official.add_argument(
-        "--nbest", type=Path, metavar="FILE", help="the 20 best answers to each question"
+        "--nbest", type=path, metavar="FILE", help="the 20 best answers to each question"
     )
-    official.add_argument("--na-prob", type=Path, metavar="FILE", help="no-answer probabilities")
+    official.add_argument("--na-prob", type=path, metavar="FILE", help="no-answer probabilities")
     _explain_keep(parser)
 
 
@@ -194,17 +196,20 @@ def _predict_rows(options: argparse.Namespace) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file with answers")
+    parser.add_argument("data", type=path, metavar="DATA.json", help="a SQuAD file with answers")
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--predictions",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="official predictions to score, in place of a model's answers",
     )
     add_readers(source)  # pyright: ignore[reportArgumentType]
     parser.add_argument(
-        "--na-prob", type=Path, metavar="FILE", help="no-answer probabilities for --predictions"
+        "--na-prob",
+        type=path,
+        metavar="FILE",
+        help="no-answer probabilities for --predictions",
     )
     rule = parser.add_mutually_exclusive_group()
     add_threshold(rule)  # pyright: ignore[reportArgumentType]
@@ -227,6 +232,8 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError("--threshold goes with a model: predictions have no scores")
     data = read_squad(options.data, "keep")
     threshold = options.na_prob_thresh
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise InputError(f"--na-prob-thresh is a probability from 0 to 1, not {threshold:g}")
     if options.predictions:
         predicted = read_predictions(options.predictions)
         na_prob = read_na_prob(options.na_prob) if options.na_prob else None
@@ -242,11 +249,11 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_analyse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "data", type=Path, nargs="?", metavar="DATA.json", help="a SQuAD file with answers"
+        "data", type=path, nargs="?", metavar="DATA.json", help="a SQuAD file with answers"
     )
     parser.add_argument(
         "--reader",
-        type=Path,
+        type=path,
         action="append",
         metavar="DIR",
         help="a model's folder or name; repeat the option to compare models (default: fast)",
@@ -255,7 +262,7 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
         "--ensemble", action="store_true", help="compare the mean of all models with them too"
     )
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="the folder of the report"
+        "--output", type=path, required=True, metavar="DIR", help="the folder of the report"
     )
     parser.add_argument(
         "--report-only",
@@ -294,11 +301,13 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
-    parser.add_argument("--passage", required=True, metavar="FILE", help="a text file, - for stdin")
+    parser.add_argument(
+        "--passage", type=path, required=True, metavar="FILE", help="a text file, - for stdin"
+    )
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="PAGE.html", help="the page to write"
+        "--output", type=path, required=True, metavar="PAGE.html", help="the page to write"
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_on_bad_answer
+from fabir.commands import AddCommand, add_on_bad_answer, path
 from fabir.errors import InputError
 
 
@@ -20,7 +20,7 @@ def add_commands(add: AddCommand) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="the SQuAD file to write"
+        "--output", type=path, required=True, metavar="FILE", help="the SQuAD file to write"
     )
 
 
@@ -33,7 +33,7 @@ def _add_seed(parser: argparse.ArgumentParser) -> None:
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
-        type=Path,
+        type=path,
         metavar="DATA",
         help="a .csv, .tsv, .jsonl or .parquet table with question, passage and answer; or a .json "
         "file of TriviaQA, NewsQA or HotpotQA",
@@ -54,7 +54,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         "--max-words", type=int, default=0, metavar="N", help="cut each text after N words (0: no)"
     )
     published.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="TriviaQA's documents: web and wikipedia"
+        "--evidence", type=path, metavar="DIR", help="TriviaQA's documents: web and wikipedia"
     )
     published.add_argument("--split", choices=["train", "dev", "test"], help="NewsQA's part (all)")
     published.add_argument(
@@ -92,7 +92,7 @@ def _convert(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("data", type=path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
     _add_output(parser)
     parser.add_argument(
@@ -120,7 +120,7 @@ def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_augment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("data", type=path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
     _add_output(parser)
     how = parser.add_mutually_exclusive_group(required=True)
@@ -163,7 +163,7 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_vary(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", type=Path, metavar="DATA.json", help="a SQuAD file")
+    parser.add_argument("data", type=path, metavar="DATA.json", help="a SQuAD file")
     add_on_bad_answer(parser)
     _add_output(parser)
     parser.add_argument(
@@ -211,12 +211,16 @@ def _vary(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", choices=["squad", "glove"], help="what to fetch")
     parser.add_argument(
-        "--to", type=Path, default=Path("data"), metavar="DIR", help="folder of the files (data)"
+        "--to",
+        type=path,
+        default=Path("data"),
+        metavar="DIR",
+        help="folder of the files (data)",
     )
 
 
 def _download(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.download import download
 
-    for path in download(options.name, options.to):
-        print(path)
+    for file in download(options.name, options.to):
+        print(file)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabir.commands import AddCommand, add_on_bad_answer
+from fabir.commands import AddCommand, add_on_bad_answer, path
 from fabir.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--train",
-        type=Path,
+        type=path,
         nargs="+",
         action="extend",
         required=True,
@@ -74,13 +74,13 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     words.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
     words.add_argument(
         "--words",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="a model whose word rows the new one shares; they are not trained",
     )
     parser.add_argument(
         "--from",
-        type=Path,
+        type=path,
         dest="start",
         metavar="MODEL",
         help="continue from a trained model (fast, accurate or a folder), with its network unless "
@@ -124,13 +124,13 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     _add_learning(parser)
     parser.add_argument(
         "--dev",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="SQuAD file to evaluate with (default: every tenth passage of the first training "
         "file, which is then not trained on)",
     )
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="the folder of the new model"
+        "--output", type=path, required=True, metavar="DIR", help="the folder of the new model"
     )
     parser.add_argument(
         "--teacher",
@@ -183,7 +183,7 @@ def _add_find_lr(parser: argparse.ArgumentParser) -> None:
         "--highest", type=float, default=1.0, metavar="RATE", help="last rate (1.0)"
     )
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="steps at most (200)")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the loss at each rate")
+    parser.add_argument("--plot", type=path, metavar="FILE.png", help="draw the loss at each rate")
 
 
 def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
@@ -214,13 +214,17 @@ def _find_lr(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", type=Path, nargs="*", metavar="RUN_DIR", help="folders that `fabir train` wrote"
+        "runs",
+        type=path,
+        nargs="*",
+        metavar="RUN_DIR",
+        help="folders that `fabir train` wrote",
     )
     parser.add_argument(
         "--positions", action="store_true", help="plot the position encoding's attention instead"
     )
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE.png", help="the picture to write"
+        "--output", type=path, required=True, metavar="FILE.png", help="the picture to write"
     )
 
 
@@ -263,19 +267,19 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="folder of the results (default: runs/STUDY-BUDGET)",
     )
     parser.add_argument(
         "--data",
-        type=Path,
+        type=path,
         default=Path("data"),
         metavar="DIR",
         help="folder of the study's files (data)",
     )
-    parser.add_argument("--train", type=Path, metavar="FILE", help="replaces the study's file")
-    parser.add_argument("--dev", type=Path, metavar="FILE", help="replaces the study's file")
+    parser.add_argument("--train", type=path, metavar="FILE", help="replaces the study's file")
+    parser.add_argument("--dev", type=path, metavar="FILE", help="replaces the study's file")
     parser.add_argument("--vectors", metavar="FILE", help="replaces the study's file")
     parser.add_argument(
         "--report-only", action="store_true", help="write the report again, without training"
@@ -311,7 +315,7 @@ def _add_readers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detail", metavar="NAME", help="show this row, component by component")
     parser.add_argument(
         "--trained",
-        type=Path,
+        type=path,
         default=Path("trained"),
         metavar="DIR",
         help="list the trained models in this folder too (default: trained)",

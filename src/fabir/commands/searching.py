@@ -4,9 +4,8 @@ import argparse
 import sys
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader, add_threshold
+from fabir.commands import AddCommand, add_reader, add_threshold, path
 from fabir.errors import InputError
 
 
@@ -19,13 +18,13 @@ def add_commands(add: AddCommand) -> None:
 def _add_index(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources",
-        type=Path,
+        type=path,
         nargs="*",
         metavar="FOLDER|FILE",
         help="documents of any kind that is read",
     )
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="INDEX", help="the folder of the index"
+        "--output", type=path, required=True, metavar="INDEX", help="the folder of the index"
     )
     parser.add_argument(
         "--update",
@@ -105,7 +104,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
 
 def _add_asker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--index", type=Path, required=True, metavar="INDEX", help="the folder of an index"
+        "--index", type=path, required=True, metavar="INDEX", help="the folder of an index"
     )
     parser.add_argument("--passages", type=int, metavar="K", help="passages to read (default 5)")
     add_reader(parser)

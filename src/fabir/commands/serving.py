@@ -3,10 +3,9 @@
 import argparse
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from fabir.commands import AddCommand, add_reader, add_threshold
+from fabir.commands import AddCommand, add_reader, add_threshold, path
 from fabir.errors import InputError
 
 
@@ -22,7 +21,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     )
     add_reader(parser)
     parser.add_argument(
-        "--index", type=Path, metavar="INDEX", help="an index of documents to answer from"
+        "--index", type=path, metavar="INDEX", help="an index of documents to answer from"
     )
     add_threshold(parser)
     parser.add_argument(
@@ -81,7 +80,7 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--token-file",
-        type=Path,
+        type=path,
         metavar="FILE",
         help="requests must have one of the tokens in FILE, one a line; FABIR_TOKEN in the "
         "environment can have a token itself",

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_reader
+from fabir.commands import AddCommand, add_reader, path
 from fabir.errors import InputError
 
 
@@ -20,11 +20,11 @@ def add_commands(add: AddCommand) -> None:
 
 def _add_calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "reader", type=Path, metavar="DIR", help="the model's folder, which is changed"
+        "reader", type=path, metavar="DIR", help="the model's folder, which is changed"
     )
     parser.add_argument(
         "--data",
-        type=Path,
+        type=path,
         required=True,
         nargs="+",
         action="extend",
@@ -56,9 +56,9 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reader", type=Path, metavar="DIR", help="the model's folder")
+    parser.add_argument("reader", type=path, metavar="DIR", help="the model's folder")
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="the small model's folder"
+        "--output", type=path, required=True, metavar="DIR", help="the small model's folder"
     )
     parser.add_argument(
         "--words", type=int, default=150_000, metavar="N", help="words to keep (default 150000)"
@@ -75,18 +75,18 @@ def _compact(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     add_reader(parser)
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="write ONNX graphs, to answer without torch"
+        "--output", type=path, metavar="DIR", help="write ONNX graphs, to answer without torch"
     )
     parser.add_argument(
         "--web",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="write a page that answers in the browser, with the graphs of --output, or with those "
         "that the model has",
     )
     parser.add_argument(
         "--runtime",
-        type=Path,
+        type=path,
         metavar="DIR",
         help="for --web: where the npm package onnxruntime-web is, which is fetched if it is not "
         "there (default: the cache)",
@@ -95,12 +95,12 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quantise", choices=["int8"], help="quantise linear layers to 8 bits")
     parser.add_argument(
         "--calibrate",
-        type=Path,
+        type=path,
         metavar="DATA.json",
         help="calibration data: questions that give the activation ranges (default: random words)",
     )
     parser.add_argument(
-        "--data", type=Path, metavar="DATA.json", help="measure EM and F1 before and after"
+        "--data", type=path, metavar="DATA.json", help="measure EM and F1 before and after"
     )
 
 

@@ -28,7 +28,11 @@ RUNTIME = {
     )
 }
 # What runs on WebAssembly in one thread; the whole package has 138 MB.
-_RUNTIME_FILES = "ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"
+_RUNTIME_FILES = {  # and their names here; many servers do not know the kind of .mjs
+    "ort.wasm.bundle.min.mjs": "ort.wasm.bundle.min.js",
+    "ort-wasm-simd-threaded.wasm": "ort-wasm-simd-threaded.wasm",
+}
+_RUNTIME = "runtime"  # the folder of these, which is written first
 _SCRIPTS = Path(__file__).parents[1] / "web"
 _LICENCE = "LICENSE"
 # The classes of characters in the patterns of `fabir.text`. A browser's own ones are those of
@@ -54,13 +58,15 @@ def write_page(source: Path, output: Path, runtime: Path | None = None) -> int:
 
     Raises:
         InputError: `source` holds no exported model, or one with NLTK's tokeniser; the package is
-            neither there nor can be fetched; or `output` cannot be written.
+            neither there nor can be fetched; or `output` cannot be written, or has other files.
     """
     _check(source)
+    if output.is_dir() and any(output.glob("[!.]*")) and not (output / _RUNTIME).is_dir():
+        raise InputError(f"{output} is no such page and not empty: choose another folder")
     package = _find_package(runtime or cache_folder("runtime"))
     with writing(output):
         written = [
-            *_write_runtime(package, output / "runtime"),
+            *_write_runtime(package, output / _RUNTIME),
             *_copy_model(source, output / "model"),
             *write_scripts(output),
         ]
@@ -95,12 +101,12 @@ def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
     import onnxruntime  # behind `runtime.onnx_model`, which switches its telemetry off
 
     with tarfile.open(package) as archive:
-        for name in _RUNTIME_FILES:
+        for name, written in _RUNTIME_FILES.items():
             content = archive.extractfile(f"package/dist/{name}")
             assert content is not None
-            with replacing(folder / name) as temporary, open(temporary, "wb") as file:
+            with replacing(folder / written) as temporary, open(temporary, "wb") as file:
                 shutil.copyfileobj(content, file)
-            yield folder / name
+            yield folder / written
     for name in (_LICENCE, "ThirdPartyNotices.txt"):  # which this package has not
         yield _copy(Path(onnxruntime.__file__).parent / name, folder / name)
 

@@ -1,6 +1,6 @@
 // A model's three graphs in ONNX Runtime, its vocabulary and word rows: what
 // fabir.runtime.onnx_model is in Python.
-import * as ort from "./runtime/ort.wasm.bundle.min.mjs";
+import * as ort from "./runtime/ort.wasm.bundle.min.js";
 import { readTensors } from "./safetensors.js";
 import { Vocabulary } from "./vocabulary.js";
 

@@ -113,7 +113,7 @@ async function load() {
 let predictor = null;
 by("form").onsubmit = (event) => {
   event.preventDefault();
-  attempt(ask);
+  if (!by("go").disabled) attempt(ask); // it loads, or reads, until it is enabled
 };
 by("form").onkeydown = (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) by("form").requestSubmit(by("go"));
