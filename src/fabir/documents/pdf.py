@@ -119,11 +119,12 @@ def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
 
 def _drawn_once(words: Iterable[Word]) -> Iterator[Word]:
     """Words without those that are drawn again in the same place, as for bold or for shadows."""
-    places: dict[str, list[Word]] = defaultdict(list)
+    drawn: dict[tuple[str, int, int], Word] = {}  # by text and the point that a word begins in
     for word in words:
-        before = places[word.text]
-        if not any(abs(word.left - b.left) + abs(word.top - b.top) < _SHIFT for b in before):
-            before.append(word)
+        x, y = int(word.left), int(word.top)
+        near = (drawn.get((word.text, x + i, y + j)) for i in (-1, 0, 1) for j in (-1, 0, 1))
+        if not any(b and abs(word.left - b.left) + abs(word.top - b.top) < _SHIFT for b in near):
+            drawn[word.text, x, y] = word
             yield word
 
 
