@@ -147,16 +147,12 @@ def take_footnotes(page: Page, size: float) -> list[list[Line]]:
 def without_line_numbers(words: list[Word]) -> list[Word]:
     """Words of a page without numbers of its lines in the margin, as courts want them: 1, 2, 3 and
     so on, left of everything else, before lines of prose or where a line is blank."""
-    numbers = [word for word in words if word.text.isdecimal() and len(word.text) <= 2]
-    others = min((word.left for word in words if not word.text.isdecimal()), default=0.0)
-    margin = [word for word in numbers if word.right < others]
-    margin.sort(key=lambda word: word.top)
-    if [word.text for word in margin] != [str(n + 1) for n in range(len(margin))]:
+    text = min((word.left for word in words if not word.text.isdecimal()), default=0.0)
+    margin = sorted((word for word in words if word.right < text), key=lambda word: word.top)
+    counted = [word.text for word in margin] == [str(n + 1) for n in range(len(margin))]
+    if not counted or len(margin) < _LEAST_NUMBERED:
         return words
-    if len(margin) < _LEAST_NUMBERED:
-        return words
-    beside = {id(word) for word in margin}
-    rest = [word for word in words if id(word) not in beside]
+    rest = [word for word in words if word.right >= text]
     blank = any(
         all(each.bottom <= word.top or each.top >= word.bottom for each in rest) for word in margin
     )

@@ -14,7 +14,7 @@ _SHORT = re.compile(
     r"(?:^|[\s(\[\"'“‘])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sts|Mt|Ft|Gen|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev"
     r"|Hon|Jr|Sr|No|Nos|Vol|vol|pp|p|Fig|fig|cf|vs|v|e\.g|i\.e|ca|approx|[A-Z](?:\.[A-Z])+)\.$"
 )
-_LONGEST = 40  # characters of such an abbreviation, and the one before it
+_LONGEST = 40  # characters of such an abbreviation, with what stands in front of it
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
