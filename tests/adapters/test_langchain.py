@@ -44,7 +44,7 @@ def test_the_number_of_documents_is_chosen(index: Index) -> None:
     assert len(retriever.invoke("mill", k=2)) == 2
     assert len(asyncio.run(retriever.ainvoke("mill", k=2))) == 2
     with pytest.raises(ValueError, match="top_k"):
-        FabirRetriever(index=index, top_k=2)
+        FabirRetriever.model_validate({"index": index, "top_k": 2})
 
 
 def test_it_works_in_chains_and_without_blocking(index: Index) -> None:
