@@ -2,6 +2,7 @@
 
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from collection import write_collection, write_pdf
 from damage import bounded, damaged
+from fabir.documents.process import DocumentReader
 from fabir.documents.reading import read_documents
 from fabir.errors import InputError
 from office_files import (
@@ -104,9 +106,17 @@ def damaged_archives(draw: st.DrawFn, content: bytes) -> bytes:
         return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def reader() -> Iterator[DocumentReader]:
+    with DocumentReader() as reader:
+        yield reader
+
+
 @pytest.mark.parametrize("name", sorted(samples()))
 @given(st.data())
-def test_a_damaged_document_is_read_or_refused(name: str, data: st.DataObject) -> None:
+def test_a_damaged_document_is_read_or_refused(
+    reader: DocumentReader, name: str, data: st.DataObject
+) -> None:
     content = samples()[name]
     kinds = [damaged(content)]
     if content.startswith(b"PK"):
@@ -117,7 +127,9 @@ def test_a_damaged_document_is_read_or_refused(name: str, data: st.DataObject) -
         path = Path(folder) / name
         path.write_bytes(made)
         try:
-            found = list(read_documents(path, lines.append))
+            # Arrow aborts the process for some damage; a process of its own is what users have.
+            read = reader.read if name.endswith(".parquet") else read_documents
+            found = list(read(path, lines.append))
             event("read")
         except InputError as error:
             found = []
