@@ -123,14 +123,17 @@ def test_what_is_empty_is_said(page: Page, question: str, passage: str) -> None:
 
 
 def test_one_question_is_asked_at_a_time(page: Page) -> None:
-    long = "The mill was built in 1902 by Otto Berg. It was sold in 1950. " * 800
-    page.fill(question="Who built the mill?", passage=long)
-    page["go"].click()
-    page.wait(lambda: page["said"].text.startswith("Reading part"))
-    page.fill(question="When was the abbey founded?", passage="The abbey was founded in 1082.")
-    page["passage"].send_keys(Keys.CONTROL, Keys.ENTER)
-    page.wait(page["go"].is_enabled)
-    assert page.texts("mark")[0].startswith("Otto")
+    page.fill(question="Who built the mill?", passage="The mill was built in 1902 by Otto Berg.")
+    page.run("""
+    const press = { key: "Enter", ctrlKey: true };
+    const ask = () => document.forms[0].dispatchEvent(new KeyboardEvent("keydown", press));
+    ask();
+    document.getElementById("question").value = "When was the abbey founded?";
+    document.getElementById("passage").value = "The abbey was founded in 1082.";
+    ask();
+    """)
+    page.wait(lambda: page.all(".answer") and page["go"].is_enabled())
+    assert "Otto Berg" in page.texts(".answer b")[0]
     page["passage"].send_keys(Keys.CONTROL, Keys.ENTER)
     page.wait(lambda: "1082" in page.texts(".answer b"))
 

@@ -66,7 +66,7 @@ class TrainingConfig:
         seed: the same seed gives the same run on the same machine
         evaluations: times an epoch that the dev set is evaluated, such as 2.6; 0 for the end of
             training only
-        checkpoint_minutes: minutes between checkpoints
+        checkpoint_minutes: minutes between checkpoints; 0 saves one after each step
         patience: evaluations without a better F1 after which to stop (early stopping); 0 for none
     """
 
@@ -125,8 +125,10 @@ class TrainingConfig:
         for name in ("distillation_weight", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be at least 0 and at most 1")
-        if not self.checkpoint_minutes > 0:
-            raise ValueError(f"checkpoint_minutes must be above 0, got {self.checkpoint_minutes}")
+        if not self.checkpoint_minutes >= 0:
+            raise ValueError(
+                f"checkpoint_minutes must be at least 0, got {self.checkpoint_minutes}"
+            )
         self._check_files()
         self._check_together()
 
