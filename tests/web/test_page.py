@@ -124,7 +124,7 @@ def test_what_is_empty_is_said(page: Page, question: str, passage: str) -> None:
 
 def test_one_question_is_asked_at_a_time(page: Page) -> None:
     page.fill(question="Who built the mill?", passage="The mill was built in 1902 by Otto Berg.")
-    page.run("""
+    page.browser.execute_script("""
     const press = { key: "Enter", ctrlKey: true };
     const ask = () => document.forms[0].dispatchEvent(new KeyboardEvent("keydown", press));
     ask();
