@@ -60,13 +60,24 @@ def test_windows_that_leave_gaps_are_refused_at_the_call(size: int, stride: int)
 Span = tuple[int, int, float]  # start, end, score
 
 
-def distinct(found: list[Span], k: int) -> list[Span]:
+DIFFERENT = "".join(map(chr, range(0x4E00, 0x4E00 + 60)))  # no two spans have the same text
+
+
+def distinct(found: list[Span], k: int, passage: str = DIFFERENT) -> list[Span]:
     starts, ends, scores = np.array(found, float).reshape(-1, 3).T
-    others = starts + 0.5, ends + 0.5  # columns that only travel along
-    chosen = select_distinct(Candidates(starts.astype(int), ends.astype(int), scores, *others), k)
-    assert np.array_equal(chosen.places, chosen.starts + 0.5)
-    assert np.array_equal(chosen.heads, chosen.ends + 0.5)
+    others = starts + 0.5, ends + 0.5, starts - 0.5  # columns that only travel along
+    candidates = Candidates(starts.astype(int), ends.astype(int), scores, *others)
+    chosen = select_distinct(passage, candidates, k)
+    assert np.array_equal(chosen.windows, chosen.starts + 0.5)
+    assert np.array_equal(chosen.first, chosen.ends + 0.5)
+    assert np.array_equal(chosen.last, chosen.starts - 0.5)
     return list(zip(*(column.tolist() for column in chosen[:3]), strict=True))
+
+
+def test_a_text_is_chosen_once() -> None:
+    passage = "Rain, more rain, and mud"
+    first, again, variant, mud = (0, 4, 3.0), (11, 15, 2.0), (6, 15, 1.0), (21, 24, 0.0)
+    assert distinct([mud, variant, again, first], 3, passage) == [first, mud]
 
 
 def test_better_candidates_drop_those_they_overlap() -> None:

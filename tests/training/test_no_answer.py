@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from fabir.answer.merging import Found, merge
+from fabir.answer.passages import PassageCache
 from fabir.answer.predictor import Predictor
-from fabir.answer.windows import Candidates
+from fabir.answer.spans import Spans
 from fabir.cli import main
 from fabir.data.batches import collate
 from fabir.data.dataset import Dataset, Passage
@@ -115,11 +116,15 @@ def test_the_chance_of_no_answer_is_that_of_the_logits(trained: tuple[Path, File
 
 
 def test_of_windows_the_one_that_believes_least_in_no_answer_counts() -> None:
-    def window(start: int, score: float, none: tuple[float, float]) -> Found:
-        given = start, start + 4, score, score, 0.0
-        return Found(Candidates(*(np.array([x]) for x in given)), score / 2, score / 2, None, *none)
+    parts = PassageCache(1, 1).parts("Snow rain")
+    one = np.array([0], np.int64)
 
-    reading = merge("Rain rain", [window(0, 1.0, (4.0, 5.0)), window(5, 6.0, (2.0, 1.0))], 1)
+    def window(part: int, score: float, none: tuple[float, float]) -> Found:
+        side = np.array([score / 2], np.float32)
+        best = Spans(one, one, np.array([score], np.float32))
+        return Found(parts[part], side, side, best, None, score / 2, score / 2, None, *none)
+
+    reading = merge("Snow rain", [window(0, 1.0, (4.0, 5.0)), window(1, 6.0, (2.0, 1.0))], 1)
     assert [(answer.text, answer.start) for answer in reading.answers] == [("rain", 5)]
     assert reading.no_answer == pytest.approx(1 / (1 + math.exp(6.0 - 3.0)))
     masses = [math.exp(none) + math.exp(0.5) + math.exp(3.0) for none in (2.0, 1.0)]

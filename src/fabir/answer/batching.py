@@ -16,8 +16,7 @@ import numpy as np
 
 from fabir.answer.merging import Found
 from fabir.answer.passages import Part, PassageCache, count_words
-from fabir.answer.spans import top_spans
-from fabir.answer.windows import Candidates
+from fabir.answer.spans import Spans, top_spans
 from fabir.data.batches import Batch, SpanLogits, collate, round_up
 from fabir.errors import InputError
 from fabir.locks import make_lock
@@ -215,37 +214,55 @@ def _decode(
     max_words: int,
     top_k: int,
 ) -> list[Found]:
-    """Candidate spans and log-sum-exp masses of each window in a batch.
+    """What was found in each window of a batch.
 
     Shape: logits [batch, first + passage] each
 
     Raises:
         InputError: a logit is not finite.
     """
-    sides = logits.start[:, first:], logits.end[:, first:]
-    wanted = min(_spans_for(top_k, max_words), sides[0].shape[1] * max_words)
-    length = sides[0].shape[1]
+    start, end = logits.start[:, first:], logits.end[:, first:]
+    length = start.shape[1]
+    wanted = min(_spans_for(top_k, max_words), length * max_words)
     lines = _padded([window.part.lines for window in batch], length)
     punctuation = _padded([window.part.punctuation for window in batch], length)
-    spans = top_spans(*sides, max_words=max_words, k=wanted, lines=lines, punctuation=punctuation)
-    (start_mass, start_place), (end_mass, end_place) = (
-        _log_sums(side, spans.start, spans.end) for side in sides
+    spans = top_spans(
+        start, end, max_words=max_words, k=wanted, lines=lines, punctuation=punctuation
     )
+    masses = _log_sum(start), _log_sum(end)
     none = [] if logits.no_answer is None else [logits.no_answer]
-    if not np.isfinite([start_mass, end_mass, *none]).all():
+    if not np.isfinite([*masses, *none]).all():
         raise InputError("the model's logits are not finite: its weights are damaged or too large")
     heads = [None] * len(batch) if logits.no_answer is None else logits.no_answer.tolist()
     before = [logits.start[:, 0].tolist(), logits.end[:, 0].tolist()] if first else []
-    rows = zip(start_mass.tolist(), end_mass.tolist(), heads, *before, strict=True)
-    places = (start_place + end_place).astype(np.float32)  # there may be many candidates
+    rows = zip(*(mass.tolist() for mass in masses), heads, *before, strict=True)
     found = []
-    for window, row, start, end, score, place in zip(batch, rows, *spans, places, strict=True):
-        real = score > -np.inf
-        starts, ends = window.part.starts[start[real]], window.part.ends[end[real]]
-        scores = score[real].astype(np.float64)
-        head = np.full(len(scores), row[2] or 0.0, np.float32)
-        found.append(Found(Candidates(starts, ends, scores, place[real], head), *row))
+    for i, (window, row) in enumerate(zip(batch, rows, strict=True)):
+        part, words = window.part, len(window.part.words)
+        sides = start[i, :words], end[i, :words]
+        more = wanted < length * max_words
+        every = partial(_every_span, part, *sides, max_words) if more else None
+        found.append(Found(part, *sides, _real(spans, i), every, *row))
     return found
+
+
+def _every_span(part: Part, start: np.ndarray, end: np.ndarray, max_words: int) -> Spans:
+    """All spans of one window, best first. Shape: start, end [words] -> [spans]"""
+    rows = [None if row is None else row[None] for row in (part.lines, part.punctuation)]
+    found = top_spans(
+        *(start[None], end[None]),
+        max_words=max_words,
+        k=len(start) * max_words,
+        lines=rows[0],
+        punctuation=rows[1],
+    )
+    return _real(found, 0)
+
+
+def _real(spans: Spans, row: int) -> Spans:
+    """The spans of one passage that exist."""
+    real = spans.score[row] > -np.inf
+    return Spans(*(column[row, real] for column in spans))
 
 
 def _padded(rows: list[np.ndarray | None], length: int) -> np.ndarray | None:
@@ -269,16 +286,7 @@ def _spans_for(top_k: int, n: int) -> int:
     return 1 + (top_k - 1) * (n * n + n * (n - 1) // 2)
 
 
-def _log_sums(
-    logits: np.ndarray, first: np.ndarray, last: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The log-sum-exp of each row, and of the parts of the row from `first` to `last`, inclusive.
-
-    Shape: logits [batch, passage], first and last [batch, parts] -> [batch], [batch, parts]
-    """
-    highest = logits.max(axis=1, keepdims=True)
-    sums = np.zeros((len(logits), logits.shape[1] + 1))
-    np.cumsum(np.exp(logits - highest), axis=1, out=sums[:, 1:])
-    row = np.arange(len(logits))[:, None]
-    within = np.maximum(sums[row, last + 1] - sums[row, first], 1e-30)
-    return np.log(sums[:, -1]) + highest[:, 0], np.log(within) + highest
+def _log_sum(logits: np.ndarray) -> np.ndarray:
+    """The log-sum-exp of each row. Shape: [batch, passage] -> [batch] float64"""
+    highest = logits.max(axis=1)
+    return np.log(np.exp(logits - highest[:, None]).sum(axis=1, dtype=np.float64)) + highest

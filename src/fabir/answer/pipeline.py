@@ -132,7 +132,7 @@ class QuestionAnsweringPipeline:
     `__getitem__` and `__len__` only, or of torch's class. A blank context has the empty answer.
 
     Options of a call, or of all calls:
-        top_k: answers at most, which do not overlap (1)
+        top_k: answers at most, with different texts that do not overlap (1)
         handle_impossible_answer: whether an answer may be empty (False). The empty answer's score
             is the no-answer probability, `Reading.no_answer`. It comes first if the Predictor gives
             no answer, by its `threshold` or the model's own rule. Its score and those of spans

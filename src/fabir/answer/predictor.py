@@ -120,7 +120,7 @@ class Predictor:
         return cls(load_model(find_model(name, revision)), threshold=threshold, **options)
 
     def answer(self, question: str, passage: str, top_k: int = 1) -> list[Answer]:
-        """At most `top_k` answers that do not overlap, best first.
+        """At most `top_k` answers with different texts that do not overlap, best first.
 
         The list is empty for a blank passage, or if no answer is given (see `threshold`).
         `read_all` has the best spans also then.

@@ -13,8 +13,8 @@ from fabir.errors import InputError
 
 
 class Candidates(NamedTuple):
-    """Candidate answers: half-open character offsets into the passage, log-scores, log-masses of
-    starts and of ends within them, added, and their window's logit of no answer or 0.
+    """Candidate answers: half-open character offsets into the passage, log-scores, the number of
+    their window, and their first and last word in it.
 
     These are arrays and not a list of objects, because a window of 400 words has 6,000 spans.
     """
@@ -22,8 +22,9 @@ class Candidates(NamedTuple):
     starts: np.ndarray
     ends: np.ndarray
     scores: np.ndarray
-    places: np.ndarray
-    heads: np.ndarray
+    windows: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
 
 
 def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
@@ -47,19 +48,21 @@ def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + size, length)) for start in starts)
 
 
-def select_distinct(found: Candidates, k: int) -> Candidates:
-    """Return the best `k` candidates that do not overlap, best first; fewer where fewer exist.
+def select_distinct(passage: str, found: Candidates, k: int) -> Candidates:
+    """Return the best `k` different answers, best first; fewer where fewer exist.
 
     A candidate that shares a character with a better one is a variant of the same answer and is
-    dropped. So is the same span from another window. Among equal scores the earlier start comes
-    first, then the shorter span. The first answers do not change when `k` grows.
+    dropped. So is the same span from another window, and so is a candidate with the text of a
+    better one, in upper or lower case. Among equal scores the earlier start comes first, then the
+    shorter span. The first answers do not change when `k` grows.
     """
     starts, ends, scores = found[:3]
     left = np.lexsort((ends, starts, -scores))
-    chosen: list[int] = []
+    chosen: dict[str, int] = {}
     while len(chosen) < k and len(left):
         best = left[0]
-        chosen.append(best)
+        chosen.setdefault(passage[starts[best] : ends[best]].lower(), best)
         if len(chosen) < k:
             left = left[(ends[left] <= starts[best]) | (starts[left] >= ends[best])]
-    return Candidates(*(column[chosen] for column in found))
+    rows = list(chosen.values())
+    return Candidates(*(column[rows] for column in found))

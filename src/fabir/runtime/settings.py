@@ -67,7 +67,8 @@ class Confidence:
 
     - 1
     - `span`: the logarithm of the probability of its first word times that of its last
-    - `place`: that of the probability that the true answer begins within it, times ends within it
+    - `place`: that of the probability that the true answer begins within it, times ends within it;
+      both are summed over all places with the same words, in upper or lower case
     - `head`: the logit of no answer in its window, of a network with a head for it, else 0
     - `windows`: the logarithm of the number of the passage's windows
     - `windows` times each of `span`, `place` and `head`

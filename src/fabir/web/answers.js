@@ -3,19 +3,20 @@
 
 const PADDING = -1e4; // no real token has a logit this low
 const MAX_WORDS = 15; // of the longest answer
-const LEAST = 0.01; // probability of another place: no answer is surer than that
+const LEAST = 0.01; // probability of another answer: no answer is surer than that
+const TINY = 1e-300;
 
 /**
- * One window's logits, with what is summed over it.
+ * What was found in a window: its logits.
  *
- * `part` is {starts, ends, lines, punctuation} of the window's words; `first` is 1 if the logits
+ * `part` is {words, starts, ends, lines, punctuation} of the window; `first` is 1 if the logits
  * begin with a place for no answer, else 0.
  */
 export function foundIn(part, { start, end, none }, first) {
   return {
     part,
-    start: sumUp(start.subarray(first)),
-    end: sumUp(end.subarray(first)),
+    start: start.subarray(first),
+    end: end.subarray(first),
     head: none,
     noStart: first ? start[0] : -Infinity,
     noEnd: first ? end[0] : -Infinity,
@@ -23,18 +24,17 @@ export function foundIn(part, { start, end, none }, first) {
 }
 
 /** {answers: [{start, end, score}], noAnswer}; `confidence` is that of the model's config.json. */
-export function merge(windows, topK, confidence) {
+export function merge(passage, windows, topK, confidence) {
   if (!windows.length) return { answers: [], noAnswer: 1 };
   const none = windows.reduce((a, b) => (a.noStart + a.noEnd <= b.noStart + b.noEnd ? a : b));
-  const startMass = logSum([none.noStart, ...windows.map((each) => each.start.mass)]);
-  const endMass = logSum([none.noEnd, ...windows.map((each) => each.end.mass)]);
-  const best = bestSpans(windows, topK);
-  const mass = startMass + endMass, several = Math.log(windows.length);
-  const features = best.map((span) => featuresOf(span, mass, several));
+  const startMass = logSum([none.noStart, ...windows.map((each) => logSum(each.start))]);
+  const endMass = logSum([none.noEnd, ...windows.map((each) => logSum(each.end))]);
+  const best = bestSpans(passage, windows, topK);
+  const features = featuresOf(windows, best, startMass, endMass);
   const scores = features.map((each) =>
     confidence.score.length ? logistic(dot(each, confidence.score)) : Math.exp(each[1]),
   );
-  // The order is that of the spans, so no score may exceed an earlier one.
+  // The order is that of the best places, so no score may exceed an earlier one.
   for (let i = 1; i < scores.length; i++) scores[i] = Math.min(scores[i], scores[i - 1]);
   return {
     answers: best.map(({ start, end }, i) => ({ start, end, score: scores[i] })),
@@ -49,19 +49,21 @@ function noAnswer(window, none, best, features, score, weights) {
   return 1 - score;
 }
 
-/** The best spans that share no character, best first. */
-function bestSpans(windows, topK) {
-  const chosen = [];
-  while (chosen.length < topK) {
+/** The best spans with different texts that share no character, best first. */
+function bestSpans(passage, windows, topK) {
+  const chosen = new Map(), taken = [];
+  while (chosen.size < topK) {
     let best = null;
     for (const span of spans(windows)) {
       if (best && !isBetter(span, best)) continue;
-      if (chosen.every((each) => span.end <= each.start || span.start >= each.end)) best = span;
+      if (taken.every((each) => span.end <= each.start || span.start >= each.end)) best = span;
     }
     if (!best) break;
-    chosen.push(best);
+    const text = passage.slice(best.start, best.end).toLowerCase();
+    if (!chosen.has(text)) chosen.set(text, best);
+    taken.push(best);
   }
-  return chosen;
+  return [...chosen.values()];
 }
 
 function isBetter(span, other) {
@@ -74,44 +76,76 @@ function* spans(windows) {
   for (const window of windows) {
     const { starts, ends, lines, punctuation } = window.part;
     for (let first = 0; first < starts.length; first++) {
-      if (window.start.logits[first] <= PADDING || lines?.[first] < 0) continue;
+      if (window.start[first] <= PADDING || lines?.[first] < 0) continue;
       const limit = Math.min(first + MAX_WORDS, starts.length);
       let bare = true;
       for (let last = first; last < limit; last++) {
         bare &&= punctuation?.[last];
         if (bare) continue;
-        if (window.end.logits[last] <= PADDING || lines?.[last] !== lines?.[first]) continue;
-        const score = Math.fround(window.start.logits[first] + window.end.logits[last]);
+        if (window.end[last] <= PADDING || lines?.[last] !== lines?.[first]) continue;
+        const score = Math.fround(window.start[first] + window.end[last]);
         yield { window, first, last, start: starts[first], end: ends[last], score };
       }
     }
   }
 }
 
-/** The features of a `Confidence`; see fabir.runtime.settings. */
-function featuresOf({ window, first, last, score }, mass, several) {
-  const within = ({ sums, highest }) =>
-    Math.log(Math.max(sums[last + 1] - sums[first], 1e-30)) + highest;
-  const place = Math.fround(within(window.start) + within(window.end));
-  const found = [Math.min(score - mass, 0), Math.min(place - mass, 0), window.head ?? 0];
-  const elsewhere = Math.log(Math.max(-Math.expm1(found[1]), LEAST));
+/**
+ * The features of a `Confidence` for each answer; see fabir.answer.merging.
+ *
+ * Wherever the passage has the words of an answer, in upper or lower case, it says the same: the
+ * probabilities of all these places add up.
+ */
+function featuresOf(windows, best, startMass, endMass) {
+  const texts = new Map(windows.map((each) => [each, each.part.words.map(lower)]));
+  const several = Math.log(windows.length);
+  return best.map(({ window, first, last }) => {
+    const words = texts.get(window).slice(first, last + 1), sums = [0, 0, 0, 0];
+    for (const [each, text] of texts) {
+      const places = placesOf(words, text);
+      const shares = sharesOf(each, places, words.length, startMass, endMass);
+      shares.forEach((share, i) => (sums[i] += share));
+    }
+    const logs = sums.map((each) => Math.log(Math.max(each, TINY)));
+    const span = Math.min(logs[0] + logs[1], 0), place = Math.min(logs[2] + logs[3], 0);
+    const single = [span, place, window.head ?? 0];
+    const elsewhere = Math.log(Math.max(-Math.expm1(place), LEAST));
+    return [
+      ...[1, ...single, several],
+      ...single.map((each) => each * several),
+      ...[elsewhere, elsewhere * several],
+    ];
+  });
+}
+
+function lower(word) {
+  return word.toLowerCase();
+}
+
+/** Where the words stand in the text, as numbers of the first one. */
+function placesOf(words, text) {
+  const all = [...text.keys()];
+  return all.filter((i) => words.every((word, k) => text[i + k] === word));
+}
+
+/**
+ * Probabilities that the answer starts at one of the places of `count` words, that it ends at the
+ * last word of one, that it starts within one, and that it ends within one.
+ */
+function sharesOf(window, places, count, startMass, endMass) {
+  const within = new Set(places.flatMap((place) => [...Array(count).keys()].map((i) => place + i)));
+  const sum = (numbers, logits, mass) =>
+    [...numbers].reduce((total, i) => total + Math.exp(logits[i] - mass), 0);
   return [
-    ...[1, ...found, several],
-    ...found.map((each) => each * several),
-    ...[elsewhere, elsewhere * several],
+    sum(places, window.start, startMass),
+    sum(places.map((place) => place + count - 1), window.end, endMass),
+    sum(within, window.start, startMass),
+    sum(within, window.end, endMass),
   ];
 }
 
-/** Logits, the highest, the sums of exp(logit - highest) up to each, and the log-sum-exp. */
-function sumUp(logits) {
-  const highest = logits.reduce((a, b) => Math.max(a, b), -Infinity);
-  const sums = [0];
-  for (const each of logits) sums.push(sums.at(-1) + Math.fround(Math.exp(each - highest)));
-  return { logits, highest, sums, mass: Math.log(sums.at(-1)) + highest };
-}
-
 function logSum(values) {
-  const highest = Math.max(...values);
+  const highest = values.reduce((a, b) => Math.max(a, b), -Infinity);
   return highest + Math.log(values.reduce((sum, each) => sum + Math.exp(each - highest), 0));
 }
 

@@ -15,8 +15,9 @@ export class Predictor {
   }
 
   /**
-   * {answers: [{start, end, score}], noAnswer, given, cut}: the best spans that do not overlap,
-   * whether the model's own rule gives them, and whether words of the question were not read.
+   * {answers: [{start, end, score}], noAnswer, given, cut}: the best spans with different texts
+   * that do not overlap, whether the model's own rule gives them, and whether words of the
+   * question were not read.
    * Offsets are those of JavaScript's strings.
    *
    * `progress` is called before each window with its number and how many there are.
@@ -37,7 +38,7 @@ export class Predictor {
       found.push(foundIn(window, logits, this.#model.vocabulary.before.length));
     }
     const { confidence, no_answer_threshold } = this.#model.settings;
-    const reading = merge(found, topK, confidence);
+    const reading = merge(passage, found, topK, confidence);
     return { ...reading, given: reading.noAnswer <= no_answer_threshold, cut };
   }
 }
