@@ -116,6 +116,11 @@ def test_an_answer_is_a_piece_of_the_passage(
     assert len(answers) <= top_k
 
 
+@pytest.mark.parametrize("passage", ["1\u200d\n0", "1\n\u200d👩", "1\n🏽", "1\n\ufe0f🏽"])
+def test_the_end_of_a_line_is_no_part_of_an_emoji(predictor: Predictor, passage: str) -> None:
+    assert_sound(predictor.answer("Which?", passage, 9), passage)
+
+
 def test_an_answer_is_not_punctuation_alone(predictor: Predictor) -> None:
     passage = "“Rain” … falls (at -5 °C): 5 % of it, say R & D. !? «東京、» —\n- #1 / $2 _."
     texts = {answer.text for answer in predictor.answer("What falls?", passage, 50)}

@@ -164,7 +164,6 @@ def serve(command: str, run: Run) -> str:
         run.service = subprocess.Popen(
             ["bash", "-c", f"exec env {command.strip().removesuffix('&')}"],
             cwd=run.folder,
-            env=environment(),
             stdout=subprocess.DEVNULL,
             stderr=said,
         )
@@ -186,11 +185,6 @@ def stop(run: Run) -> None:
         run.service = None
 
 
-def environment() -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "COLUMNS": "100"}
-
-
 def run_shell(block: Block, run: Run) -> str | None:
     """What the commands print; None if none of them is run to its end."""
     script, printed = "", None
@@ -210,7 +204,6 @@ def finish(script: str, block: Block, run: Run) -> str:
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script.replace(f":{PORT}", f":{run.port}")],
         cwd=run.folder,
-        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
@@ -251,6 +244,8 @@ def python_is_run(block: Block, page: Path) -> bool:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COLUMNS", "100")
     started = Run(tmp_path, port=free_port())
     yield started
     stop(started)

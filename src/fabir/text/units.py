@@ -56,14 +56,16 @@ _OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z][a-z0-9-]*\.[a-z]")
 _DIGITS = re.compile(
     r"\d(?:\S|[ \u00a0\u2009\u202f](?=\d))*"
 )  # where such units are, but for a sign
+# Not of ASCII: a line end in a text may be read as a comma.
+_SIGN, _SKIN = r"[^\s\x00-\x7f]", "\U0001f3fb-\U0001f3ff"
 _EMOJI = re.compile(
     "|".join(
         [
             r"[\U0001f1e6-\U0001f1ff]{2}",  # a flag
             r"\U0001f3f4[\U000e0020-\U000e007f]+",  # Scotland's
             r"[0-9#*]\ufe0f?\u20e3",  # a key
-            r"\S[\ufe0f\U0001f3fb-\U0001f3ff]{0,2}(?:\u200d[^\w\s][\ufe0f\U0001f3fb-\U0001f3ff]{0,2})+",
-            r"\S\ufe0f?[\U0001f3fb-\U0001f3ff]\ufe0f?",  # with the colour of its skin
+            rf"{_SIGN}[\ufe0f{_SKIN}]{{0,2}}(?:\u200d(?!\w){_SIGN}[\ufe0f{_SKIN}]{{0,2}})+",
+            rf"{_SIGN}\ufe0f?[{_SKIN}]\ufe0f?",  # with the colour of its skin
         ]
     )
 )

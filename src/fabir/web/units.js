@@ -41,13 +41,14 @@ const OF_NAME = /[@_]|\/\/|www\.|\.[a-z][a-z0-9-]*\.[a-z]/u;
 // Where units with numbers are, but for a sign.
 const DIGITS = new RegExp(`${D}(?:[^${SPACE}]|[ \\u00a0\\u2009\\u202f](?=${D}))*`, "gu");
 const SKIN = "\\u{1f3fb}-\\u{1f3ff}";
+const SIGN = `[^${SPACE}\\x00-\\x7f]`;
 const EMOJI = new RegExp(
   [
     "[\\u{1f1e6}-\\u{1f1ff}]{2}", // a flag
     "\\u{1f3f4}[\\u{e0020}-\\u{e007f}]+", // Scotland's
     "[0-9#*]\\ufe0f?\\u20e3", // a key
-    `[^${SPACE}][\\ufe0f${SKIN}]{0,2}(?:\\u200d[^${WORD}${SPACE}][\\ufe0f${SKIN}]{0,2})+`,
-    `[^${SPACE}]\\ufe0f?[${SKIN}]\\ufe0f?`, // with the colour of its skin
+    `${SIGN}[\\ufe0f${SKIN}]{0,2}(?:\\u200d(?![${WORD}])${SIGN}[\\ufe0f${SKIN}]{0,2})+`,
+    `${SIGN}\\ufe0f?[${SKIN}]\\ufe0f?`, // with the colour of its skin
   ].join("|"),
   "gu",
 );
