@@ -65,10 +65,19 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_text("-") == "café\r\n"
 
 
+def test_a_text_may_be_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress("café\r\n".encode()))
+    assert read_text(path) == "café\r\n"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(InputError, match=r"text\.gz: damaged gzip file"):
+        read_text(path)
+
+
 def test_other_encodings_are_refused_with_the_place(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes("café".encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin\.txt is not UTF-8 text: byte 3"):
+    with pytest.raises(InputError, match=r"latin\.txt: not UTF-8 text \(byte 3"):
         read_text(path)
 
 

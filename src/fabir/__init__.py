@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from fabir.evaluation.squad import evaluate
     from fabir.process_settings import tune_process
     from fabir.runtime.torch_model import TorchModel
+    from fabir.search.asker import Asker
+    from fabir.search.index import Index
     from fabir.text.tokens import Tokens, tokenise
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "Answer": "fabir.answer.predictor",
+    "Asker": "fabir.search.asker",
     "Dataset": "fabir.data.dataset",
+    "Index": "fabir.search.index",
     "InputError": "fabir.errors",
     "Predictor": "fabir.answer.predictor",
     "Tokens": "fabir.text.tokens",
@@ -41,7 +45,9 @@ _WHERE = {
 
 __all__ = [
     "Answer",
+    "Asker",
     "Dataset",
+    "Index",
     "InputError",
     "Predictor",
     "Tokens",

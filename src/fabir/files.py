@@ -17,6 +17,7 @@ from typing import IO, Any
 from fabir.errors import InputError
 
 _PARTIAL = ".partial"
+DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # the disk is full, or fails
 
 
@@ -37,6 +38,11 @@ def open_text(
         return open(path, encoding="utf-8", errors=errors, newline=newline)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def damaged_gzip(path: object, error: Exception) -> InputError:
+    """What to say of one of the errors of `DAMAGED_GZIP`."""
+    return InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again")
 
 
 def is_gzipped(path: str | Path) -> bool:
@@ -202,19 +208,13 @@ def read_json(path: str | Path) -> Any:
     Raises:
         InputError: the file cannot be read or is not JSON (line and column are named).
     """
+    text = _decoded(path, _content(path))
     try:
-        with open_text(path) as file:
-            return json.loads(file.read().removeprefix("\ufeff"))
-    except InputError:
-        raise
+        return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         raise InputError(f"{path}: not valid JSON at {place}: {error.msg}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from error
 
 
@@ -231,18 +231,30 @@ def _umask() -> int:
 
 
 def read_text(path: str | Path) -> str:
-    """The content of a UTF-8 text file; `-` is standard input. Line ends stay as they are.
+    """The content of a UTF-8 text file, plain or `.gz`; `-` is standard input. Line ends stay.
 
     Raises:
         InputError: the file cannot be read or is not UTF-8.
     """
+    return _decoded(path, sys.stdin.buffer.read() if str(path) == "-" else _content(path))
+
+
+def _content(path: str | Path) -> bytes:
+    """What a file holds, decompressed if it is a `.gz` file."""
     try:
-        if str(path) == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        return Path(path).read_bytes().decode("utf-8")
+        with (gzip.open if is_gzipped(path) else open)(path, "rb") as file:
+            return file.read()
+    except DAMAGED_GZIP as error:
+        raise damaged_gzip(path, error) from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _decoded(path: str | Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
+        place = f"byte {error.start}: {error.reason}"
         raise InputError(
-            f"{path} is not UTF-8 text: byte {error.start}; convert it, for example with iconv"
+            f"{path}: not UTF-8 text ({place}); convert it, for example with iconv"
         ) from error

@@ -274,6 +274,10 @@ def test_mistakes_are_refused(index: Index) -> None:
         with pytest.raises(InputError, match="passages must be a whole number, at least 1"):
             Asker(index, pointing, passages=wrong)  # pyright: ignore[reportArgumentType]
     assert asking.ask("Who flew the kite?", np.int64(1)) == asking.ask("Who flew the kite?", 1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="the question is NoneType, not str"):
+        asking.ask(None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="questions is one text: put it into a list"):
+        list(asking.read_many("Who?"))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """The index: exact places, and updates that equal building anew."""
 
+import copy
 import os
+import pickle
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -267,6 +269,31 @@ def test_an_index_in_its_own_folder_is_not_indexed(collection: Path) -> None:
     (collection / "index" / "note.txt").write_text("a zebra")
     index.update()
     assert index.search("zebra") == []
+
+
+def test_a_pickle_opens_the_index_again(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    index = Index.build(collection, "index")
+    pickled, copied = pickle.dumps(index), copy.deepcopy(index)
+    monkeypatch.chdir("/")
+    assert len(pickle.loads(pickled)) == len(copied) == len(index)
+
+
+def test_one_source_needs_no_list(collection: Path, tmp_path: Path) -> None:
+    one, several = tmp_path / "one", tmp_path / "several"
+    assert len(Index.build(collection, one)) == len(Index.build([collection], several))
+    index = Index.open(one)
+    index.update(str(collection / "kites.md"))
+    assert index.documents == 1
+
+
+@pytest.mark.parametrize("question", [None, b"Who?", 7])
+def test_a_question_is_a_text(collection: Path, tmp_path: Path, question: Any) -> None:
+    index = Index.build(collection, tmp_path / "index")
+    with pytest.raises(InputError, match=f"the question is {type(question).__name__}, not str"):
+        index.search(question)
 
 
 def test_mistakes_are_refused_and_change_nothing(collection: Path, tmp_path: Path) -> None:

@@ -226,6 +226,22 @@ def test_markup_is_text_and_offsets_are_right_behind_any_character(page: Page) -
     assert page.all("#text b, #text img, #text script") == []
 
 
+def test_a_text_runs_in_the_direction_of_its_script(page: Page) -> None:
+    ask_passage(page, "Who?", "بنيت المنارة عام 1847 على يد كلارا.")
+    script = "[passage, text].map(each => getComputedStyle(each).direction)"
+    assert page.run(script) == ["rtl", "rtl"]
+
+
+def test_without_scripts_it_says_what_it_needs(browser: Chrome, url: str) -> None:
+    switch = "Emulation.setScriptExecutionDisabled"
+    browser.execute_cdp_cmd(switch, {"value": True})
+    try:
+        browser.get(url)
+        assert "This page needs JavaScript" in Page(browser).texts("body")[0]
+    finally:
+        browser.execute_cdp_cmd(switch, {"value": False})
+
+
 def test_by_keyboard_alone(page: Page) -> None:
     assert page.texts("kbd") == ["Ctrl", "Enter"]
     page.all("[value=passage]")[0].click()

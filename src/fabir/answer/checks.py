@@ -1,4 +1,4 @@
-"""Checks of the numbers that callers give."""
+"""Checks of what callers give."""
 
 import operator
 from typing import Any
@@ -20,3 +20,14 @@ def check_whole(name: str, value: Any, least: int | None = 1) -> int:
         bound = "" if least is None else f", at least {least}"
         raise InputError(f"{name} must be a whole number{bound}, not {value!r}")
     return number
+
+
+def check_text(name: str, value: Any) -> str:
+    """The value of the argument `name`, which is a text.
+
+    Raises:
+        InputError: it is no str.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {type(value).__name__}, not str")
+    return value

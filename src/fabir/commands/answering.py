@@ -21,7 +21,11 @@ def add_commands(add: AddCommand) -> None:
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
     parser.add_argument(
-        "--passage", type=path, required=True, metavar="FILE", help="a text file, - for stdin"
+        "--passage",
+        type=path,
+        required=True,
+        metavar="FILE",
+        help="a text file, plain or .gz, - for stdin",
     )
     add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
@@ -302,7 +306,11 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
     parser.add_argument(
-        "--passage", type=path, required=True, metavar="FILE", help="a text file, - for stdin"
+        "--passage",
+        type=path,
+        required=True,
+        metavar="FILE",
+        help="a text file, plain or .gz, - for stdin",
     )
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")

@@ -3,16 +3,14 @@
 The list is the whole document, or the value of a key of it.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
 from fabir.errors import InputError
-from fabir.files import is_gzipped, open_text
+from fabir.files import DAMAGED_GZIP, damaged_gzip, is_gzipped, open_text
 
 _AT_ONCE = 1 << 20  # characters that are read at a time
 _LONGEST = 64 << 20  # characters of an item at most
@@ -60,10 +58,11 @@ def _reading(path: str | Path) -> Iterator[IO[str]]:
     try:
         with open_text(path) as file:
             yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: damaged gzip file ({error}); fetch or pack it again") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason})") from error
+    except DAMAGED_GZIP as error:
+        raise damaged_gzip(path, error) from error
+    except UnicodeDecodeError as error:  # its place is that in the piece that was read
+        problem = f"not UTF-8 text ({error.reason}); convert it, for example with iconv"
+        raise InputError(f"{path}: {problem}") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 

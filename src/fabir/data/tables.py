@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -17,7 +16,7 @@ from fabir.data import parquet
 from fabir.data.addresses import STDIN, open_file, size_of
 from fabir.data.csv_rows import not_utf8, read_csv
 from fabir.errors import InputError
-from fabir.files import check_output, is_gzipped, replacing
+from fabir.files import DAMAGED_GZIP, check_output, damaged_gzip, is_gzipped, replacing
 from fabir.text.units import is_blank
 
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
@@ -234,9 +233,8 @@ def _text(
         text = io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline=newline)
         try:
             yield text, lambda: raw.tell() / size if size else 0.0
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"{path}: damaged gzip file ({error}); fetch or pack it again"
-            raise InputError(message) from error
+        except DAMAGED_GZIP as error:
+            raise damaged_gzip(path, error) from error
         finally:
             text.detach()  # `open_file` closes what it has opened
 

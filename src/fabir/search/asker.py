@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fabir.answer.checks import check_whole
+from fabir.answer.checks import check_text, check_whole
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
@@ -120,9 +120,11 @@ class Asker:
         They are taken ahead in a thread of their own, as `Predictor.answer_all` takes its pairs.
 
         Raises:
-            InputError: a blank question, or `top_k` below 1.
+            InputError: a blank question, one text in place of several, or `top_k` below 1.
         """
         top_k = check_whole("top_k", top_k)
+        if isinstance(questions, str):
+            raise InputError("questions is one text: put it into a list, or call read")
         asked: deque[tuple[str, list[Passage]]] = deque()
 
         def pairs() -> Iterator[tuple[str, str]]:
@@ -142,9 +144,9 @@ class Asker:
         """The passages to read for a question.
 
         Raises:
-            InputError: a blank question.
+            InputError: a blank question, or one that is no str.
         """
-        if is_blank(question):
+        if is_blank(check_text("the question", question)):
             raise InputError("the question is empty: ask something")
         return self.index.search(question, self.passages)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabir.answer.checks import check_whole
+from fabir.answer.checks import check_text, check_whole
 from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.echo import blank_echoes
@@ -115,7 +115,7 @@ class Index:
     @classmethod
     def build(
         cls,
-        sources: Iterable[str | Path],
+        sources: str | Path | Iterable[str | Path],
         folder: str | Path,
         *,
         size: int = SIZE,
@@ -127,6 +127,7 @@ class Index:
         """Index files and folders into `folder`, and replace the index there.
 
         Args:
+            sources: one file or folder, or several
             size: approximate length of a passage in characters
             language: of the documents, for stems and stop words; one of `terms.LANGUAGES`
             skip: gets one line for each file that cannot be used; without it the first one is an
@@ -143,7 +144,7 @@ class Index:
         size = check_whole("size", size)
         build(
             Path(folder),
-            sources,
+            _several(sources),
             settings=Settings(size, language, can_stem()),
             skip=skip or _reject,
             incomplete=incomplete or skip or _reject,
@@ -151,9 +152,13 @@ class Index:
         )
         return cls(folder)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle or copy holds the folder's path; the index is opened there again."""
+        return Index, (self.folder.absolute(),)
+
     def update(
         self,
-        sources: Iterable[str | Path] | None = None,
+        sources: str | Path | Iterable[str | Path] | None = None,
         *,
         skip: Callable[[str], None] | None = None,
         incomplete: Callable[[str], None] | None = None,
@@ -174,7 +179,7 @@ class Index:
             _check_sources(previous, self.folder)
         build(
             self.folder,
-            previous if sources is None else sources,
+            previous if sources is None else _several(sources),
             settings=old.settings,
             skip=skip or _reject,
             incomplete=incomplete or skip or _reject,
@@ -210,7 +215,11 @@ class Index:
         """At most `k` passages that share a content word with the question, best first.
 
         Passages of nearly the same words take one place. An index that was updated is opened anew.
+
+        Raises:
+            InputError: `question` is no str, or `k` is below 1.
         """
+        check_text("the question", question)
         k = check_whole("k", k)
         if not self.is_current():
             with suppress(InputError):  # a damaged one; the old one is still open
@@ -244,6 +253,10 @@ class Index:
     def blank_echoes(self, text: str, question: str) -> str:
         """A text in which sentences that only repeat the question are blank."""
         return blank_echoes(text, question, self._opened[1].language)
+
+
+def _several(sources: str | Path | Iterable[str | Path]) -> Iterable[str | Path]:
+    return [sources] if isinstance(sources, str | Path) else sources
 
 
 def _passage(of: Generation, number: int, score: float, copies: Iterable[int] = ()) -> Passage:

@@ -1,7 +1,6 @@
 """From the files a user names to a trained reader in a folder: what `fabir train` does."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -29,7 +28,7 @@ from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import Job, best_processes, launch
 from fabir.training.metrics import best_evaluation
-from fabir.training.notes import note
+from fabir.training.notes import is_first_process, note
 from fabir.training.settings import RunConfig, TrainingConfig
 from fabir.training.trackers import check_trackers
 
@@ -60,7 +59,7 @@ def train(
     check_trackers(log_with)
     files = replace(files, hold_back=files.dev is None)
     # Of the processes that a launcher starts, all with one folder, the first one holds the lock.
-    first = os.environ.get("RANK", "0") == "0"
+    first = is_first_process()
     with writing(output) if first else nullcontext():
         if not resume and (output / FILE).exists():
             raise InputError(
