@@ -158,7 +158,9 @@ def test_answer_refuses_a_passage_it_cannot_use(
     binary.write_bytes(b"\xff\xfe\x00")
     options = ("--reader", reader, "--passage")
     assert "blank.txt is empty" in refused(capsys, "answer", "What?", *options, blank)
-    assert "not UTF-8" in refused(capsys, "answer", "What?", *options, binary)
+    assert "convert it" in refused(capsys, "answer", "What?", *options, binary)
+    document = binary.rename(tmp_path / "report.pdf")
+    assert "fabir index reads it" in refused(capsys, "answer", "What?", *options, document)
     assert "no-file" in refused(capsys, "answer", "What?", *options, tmp_path / "no-file")
 
 

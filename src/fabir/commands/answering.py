@@ -38,10 +38,9 @@ def _add_answer(parser: argparse.ArgumentParser) -> None:
 def _answer(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.answer.predictor import Predictor
     from fabir.answer.show import show_json, show_text, show_withheld
-    from fabir.files import read_text
     from fabir.text.units import is_blank
 
-    passage = read_text(options.passage)
+    passage = _read_passage(options.passage)
     if is_blank(options.question):
         raise InputError("the question is empty: ask something")
     if is_blank(passage):
@@ -52,6 +51,21 @@ def _answer(options: argparse.Namespace, rest: list[str]) -> None:
     show = show_json if options.format == "json" else show_text
     show(options.question, passage, answers, reading)
     show_withheld(answers, reading)
+
+
+def _read_passage(path: Path) -> str:
+    """The text of a file; an InputError says what reads a document that is no plain text."""
+    from fabir.documents.reading import is_document
+    from fabir.files import read_text
+
+    try:
+        return read_text(path)
+    except InputError as error:
+        no_text = isinstance(error.__cause__, UnicodeDecodeError)
+        if no_text and is_document(path) and path.suffix.lower() != ".txt":
+            problem = "not UTF-8 text; fabir index reads it, and fabir ask answers from that"
+            raise InputError(f"{path}: {problem}") from error
+        raise
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
@@ -322,13 +336,13 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 def _explain(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.checks import check_apart
     from fabir.explain.page import explain, write_page
-    from fabir.files import read_text, writing_files
+    from fabir.files import writing_files
     from fabir.runtime.locate import find_model
     from fabir.runtime.torch_model import TorchModel
 
     check_apart(options.output, options.passage)
     with writing_files(options.output):
-        passage = read_text(options.passage)
+        passage = _read_passage(options.passage)
         reader = TorchModel.load(find_model(options.reader))
         write_page(explain(reader, options.question, passage, options.top_k), options.output)
     print(options.output)
