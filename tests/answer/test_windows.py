@@ -1,5 +1,7 @@
 """Windows cover every text, and merging selects the best of their candidates."""
 
+import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -67,7 +69,12 @@ def distinct(found: list[Span], k: int, passage: str = DIFFERENT) -> list[Span]:
     starts, ends, scores = np.array(found, float).reshape(-1, 3).T
     others = starts + 0.5, ends + 0.5, starts - 0.5  # columns that only travel along
     candidates = Candidates(starts.astype(int), ends.astype(int), scores, *others)
-    chosen = select_distinct(passage, candidates, k)
+
+    def places(start: int, end: int, _: int) -> Iterator[tuple[int, int]]:
+        text = re.escape(passage[start:end])
+        return (match.span() for match in re.finditer(text, passage, re.IGNORECASE))
+
+    chosen = select_distinct(candidates, k, places)
     assert np.array_equal(chosen.windows, chosen.starts + 0.5)
     assert np.array_equal(chosen.first, chosen.ends + 0.5)
     assert np.array_equal(chosen.last, chosen.starts - 0.5)
@@ -76,7 +83,7 @@ def distinct(found: list[Span], k: int, passage: str = DIFFERENT) -> list[Span]:
 
 def test_a_text_is_chosen_once() -> None:
     passage = "Rain, more rain, and mud"
-    first, again, variant, mud = (0, 4, 3.0), (11, 15, 2.0), (6, 15, 1.0), (21, 24, 0.0)
+    first, again, variant, mud = (0, 4, 3.0), (11, 15, 1.0), (6, 15, 2.0), (21, 24, 0.0)
     assert distinct([mud, variant, again, first], 3, passage) == [first, mud]
 
 

@@ -188,7 +188,7 @@ def test_the_same_answers_are_chosen(
         const [start, end] = logits[i].slice(0, 2).map((each) => Float32Array.from(each));
         return foundIn(part, { start, end, none: logits[i][2]?.[0] }, first);
       });
-      return merge(passage, windows, topK, confidence);
+      return merge(windows, topK, confidence);
     });
     """
     about = {"cases": cases, "confidence": asdict(confidence), "first": int(place)}

@@ -5,7 +5,7 @@ This module handles spans, masses and offsets. `answer.batching` runs the model 
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -102,11 +102,19 @@ def merge(
     masses = [(no_start, no_end), *((f.start_mass, f.end_mass) for f in windows_found)]
     start_mass, end_mass = np.logaddexp.reduce(masses).tolist()
     parts = [found.part for found in windows_found]
-    best = select_distinct(passage, _candidates(parts, [f.best for f in windows_found]), top_k)
+    texts = [[word.lower() for word in part.words] for part in parts]
+
+    def places(window: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+        words = texts[window][first : last + 1]
+        for part, text in zip(parts, texts, strict=True):
+            for place in _places(words, text):
+                yield int(part.starts[place]), int(part.ends[place + len(words) - 1])
+
+    best = select_distinct(_candidates(parts, [f.best for f in windows_found]), top_k, places)
     if len(best.scores) < top_k and any(found.every for found in windows_found):
         every = [found.every() if found.every else found.best for found in windows_found]
-        best = select_distinct(passage, _candidates(parts, every), top_k)
-    features = _features(windows_found, best, start_mass, end_mass)
+        best = select_distinct(_candidates(parts, every), top_k, places)
+    features = _features(windows_found, texts, best, start_mass, end_mass)
     answers = []
     score = 1.0  # the order is that of the best places, so no score may exceed an earlier one
     for start, end, found in zip(best.starts.tolist(), best.ends.tolist(), features, strict=True):
@@ -139,14 +147,20 @@ def _candidates(parts: Iterable[Part], spans: Iterable[Spans]) -> Candidates:
 
 
 def _features(
-    found: Sequence[Found], best: Candidates, start_mass: float, end_mass: float
+    found: Sequence[Found],
+    texts: Sequence[list[str]],
+    best: Candidates,
+    start_mass: float,
+    end_mass: float,
 ) -> list[tuple[float, ...]]:
     """The features of a `Confidence` for each answer.
 
     Wherever the passage has the words of an answer, in upper or lower case, it says the same: the
     probabilities of all these places add up.
+
+    Args:
+        texts: the words of each window in lower case
     """
-    texts = [[word.lower() for word in window.part.words] for window in found]
     several = math.log(len(found))
     features = []
     for number, first, last in zip(*(column.tolist() for column in best[3:]), strict=True):

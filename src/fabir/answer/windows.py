@@ -3,7 +3,7 @@
 This module handles lengths and offsets only. Others turn text into tokens, and offsets into text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ class Candidates(NamedTuple):
     last: np.ndarray
 
 
+Places = Callable[[int, int, int], Iterable[tuple[int, int]]]
+
+
 def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
     """Yield half-open token ranges that cover `[0, length)`, each of at most `size` tokens.
 
@@ -48,21 +51,24 @@ def windows(length: int, size: int, stride: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + size, length)) for start in starts)
 
 
-def select_distinct(passage: str, found: Candidates, k: int) -> Candidates:
+def select_distinct(found: Candidates, k: int, places: Places) -> Candidates:
     """Return the best `k` different answers, best first; fewer where fewer exist.
 
     A candidate that shares a character with a better one is a variant of the same answer and is
-    dropped. So is the same span from another window, and so is a candidate with the text of a
-    better one, in upper or lower case. Among equal scores the earlier start comes first, then the
-    shorter span. The first answers do not change when `k` grows.
+    dropped. So is the same span from another window, and so is one that shares a character with
+    another place of the better one's words. Among equal scores the earlier start comes first, then
+    the shorter span. The first answers do not change when `k` grows.
+
+    Args:
+        places: where the words of a candidate stand, by its window, first and last word: offsets
     """
     starts, ends, scores = found[:3]
     left = np.lexsort((ends, starts, -scores))
-    chosen: dict[str, int] = {}
+    chosen: list[int] = []
     while len(chosen) < k and len(left):
         best = left[0]
-        chosen.setdefault(passage[starts[best] : ends[best]].lower(), best)
+        chosen.append(best)
         if len(chosen) < k:
-            left = left[(ends[left] <= starts[best]) | (starts[left] >= ends[best])]
-    rows = list(chosen.values())
-    return Candidates(*(column[rows] for column in found))
+            for start, end in places(*(int(column[best]) for column in found[3:])):
+                left = left[(ends[left] <= start) | (starts[left] >= end)]
+    return Candidates(*(column[chosen] for column in found))

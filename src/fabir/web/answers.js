@@ -24,13 +24,14 @@ export function foundIn(part, { start, end, none }, first) {
 }
 
 /** {answers: [{start, end, score}], noAnswer}; `confidence` is that of the model's config.json. */
-export function merge(passage, windows, topK, confidence) {
+export function merge(windows, topK, confidence) {
   if (!windows.length) return { answers: [], noAnswer: 1 };
   const none = windows.reduce((a, b) => (a.noStart + a.noEnd <= b.noStart + b.noEnd ? a : b));
   const startMass = logSum([none.noStart, ...windows.map((each) => logSum(each.start))]);
   const endMass = logSum([none.noEnd, ...windows.map((each) => logSum(each.end))]);
-  const best = bestSpans(passage, windows, topK);
-  const features = featuresOf(windows, best, startMass, endMass);
+  const texts = new Map(windows.map((each) => [each, each.part.words.map(lower)]));
+  const best = bestSpans(texts, topK);
+  const features = featuresOf(texts, best, startMass, endMass);
   const scores = features.map((each) =>
     confidence.score.length ? logistic(dot(each, confidence.score)) : Math.exp(each[1]),
   );
@@ -49,21 +50,27 @@ function noAnswer(window, none, best, features, score, weights) {
   return 1 - score;
 }
 
-/** The best spans with different texts that share no character, best first. */
-function bestSpans(passage, windows, topK) {
-  const chosen = new Map(), taken = [];
-  while (chosen.size < topK) {
+/** The best spans that share no character with a place of a better one's words, best first. */
+function bestSpans(texts, topK) {
+  const chosen = [], taken = [];
+  while (chosen.length < topK) {
     let best = null;
-    for (const span of spans(windows)) {
+    for (const span of spans(texts.keys())) {
       if (best && !isBetter(span, best)) continue;
       if (taken.every((each) => span.end <= each.start || span.start >= each.end)) best = span;
     }
     if (!best) break;
-    const text = passage.slice(best.start, best.end).toLowerCase();
-    if (!chosen.has(text)) chosen.set(text, best);
-    taken.push(best);
+    chosen.push(best);
+    const words = wordsOf(best, texts), count = words.length;
+    for (const [{ part }, text] of texts)
+      for (const i of placesOf(words, text))
+        taken.push({ start: part.starts[i], end: part.ends[i + count - 1] });
   }
-  return [...chosen.values()];
+  return chosen;
+}
+
+function wordsOf({ window, first, last }, texts) {
+  return texts.get(window).slice(first, last + 1);
 }
 
 function isBetter(span, other) {
@@ -96,19 +103,18 @@ function* spans(windows) {
  * Wherever the passage has the words of an answer, in upper or lower case, it says the same: the
  * probabilities of all these places add up.
  */
-function featuresOf(windows, best, startMass, endMass) {
-  const texts = new Map(windows.map((each) => [each, each.part.words.map(lower)]));
-  const several = Math.log(windows.length);
-  return best.map(({ window, first, last }) => {
-    const words = texts.get(window).slice(first, last + 1), sums = [0, 0, 0, 0];
+function featuresOf(texts, best, startMass, endMass) {
+  const several = Math.log(texts.size);
+  return best.map((span) => {
+    const words = wordsOf(span, texts), sums = [0, 0, 0, 0];
     for (const [each, text] of texts) {
       const places = placesOf(words, text);
       const shares = sharesOf(each, places, words.length, startMass, endMass);
       shares.forEach((share, i) => (sums[i] += share));
     }
     const logs = sums.map((each) => Math.log(Math.max(each, TINY)));
-    const span = Math.min(logs[0] + logs[1], 0), place = Math.min(logs[2] + logs[3], 0);
-    const single = [span, place, window.head ?? 0];
+    const both = Math.min(logs[0] + logs[1], 0), place = Math.min(logs[2] + logs[3], 0);
+    const single = [both, place, span.window.head ?? 0];
     const elsewhere = Math.log(Math.max(-Math.expm1(place), LEAST));
     return [
       ...[1, ...single, several],

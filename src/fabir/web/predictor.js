@@ -38,7 +38,7 @@ export class Predictor {
       found.push(foundIn(window, logits, this.#model.vocabulary.before.length));
     }
     const { confidence, no_answer_threshold } = this.#model.settings;
-    const reading = merge(passage, found, topK, confidence);
+    const reading = merge(found, topK, confidence);
     return { ...reading, given: reading.noAnswer <= no_answer_threshold, cut };
   }
 }
