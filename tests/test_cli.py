@@ -7,9 +7,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import build_parser, main
@@ -677,12 +680,37 @@ def test_help_does_not_wait_for_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_without_torch_the_bundled_reader_answers_and_others_say_what_is_missing(
+def required_by(package: str) -> set[str]:
+    """The packages that an installation of this one brings, without extras."""
+    found, waiting = set[str](), [package]
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in found:
+            continue
+        try:
+            needed = map(Requirement, metadata.requires(name) or ())
+        except metadata.PackageNotFoundError:  # another system's
+            continue
+        found.add(name)
+        waiting += [it.name for it in needed if not it.marker or it.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_without_extras_the_bundled_reader_answers_and_others_say_what_is_missing(
     reader: Path, passage: Path, tmp_path: Path
 ) -> None:
+    installed = required_by("fabir")
+    lacking = {
+        module
+        for module, packages in metadata.packages_distributions().items()
+        if installed.isdisjoint(map(canonicalize_name, packages))
+    }
+    assert {"torch", "fastapi"} <= lacking
+
     def run(*arguments: object) -> tuple[int, str]:
-        code = "import sys; sys.modules['torch'] = None; from fabir.cli import main; main()"
-        command = [sys.executable, "-c", code, *map(str, arguments)]
+        hidden = f"import sys; sys.modules |= dict.fromkeys({sorted(lacking)})"
+        command = [sys.executable, "-c", f"{hidden}; from fabir.cli import main; main()"]
+        command += map(str, arguments)
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         return ended.returncode, ended.stderr
 
