@@ -278,6 +278,8 @@ def test_mistakes_are_refused(index: Index) -> None:
         asking.ask(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="questions is one text: put it into a list"):
         list(asking.read_many("Who?"))
+    with pytest.raises(InputError, match="index is str, not Index"):
+        Asker("index", asking.predictor)  # pyright: ignore[reportArgumentType]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:

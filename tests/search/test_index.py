@@ -76,6 +76,14 @@ def test_documents_are_found_by_their_names_alone(collection: Path, tmp_path: Pa
     for name in ("rows.jsonl", "rows.jsonl#", "rows.jsonl#8", "kites.md#1", "kites", "../kites.md"):
         assert index.excerpt(name) is None
     assert index.excerpt(str(collection / "kites.md")) is None
+    wrong: Any
+    for wrong, said in (
+        ((None,), "document is NoneType, not str"),
+        (("kites.md", -1), "place must be a whole number, at least 0"),
+        (("kites.md", 0, 0.5), "around must be a whole number, at least 0"),
+    ):
+        with pytest.raises(InputError, match=said):
+            index.excerpt(*wrong)
 
 
 def test_the_right_passage_of_every_kind_is_first(collection: Path, tmp_path: Path) -> None:

@@ -129,6 +129,8 @@ def test_nltk_tells_the_marks_of_a_layout_from_the_words_beside_them() -> None:
 def test_a_tokeniser_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no tokeniser is called 'spacy'"):
         check_tokeniser("spacy")
+    with pytest.raises(InputError, match=r"^no tokeniser is called 'x{8,}\.{3}x{8,}': .{,30}$"):
+        check_tokeniser("x" * 9000)
     monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
     module._nltk.cache_clear()
     with pytest.raises(InputError, match=r"needs NLTK: pip install 'fabir\[nltk\]'"):

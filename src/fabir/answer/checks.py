@@ -1,9 +1,11 @@
 """Checks of what callers give."""
 
 import operator
-from typing import Any
+from typing import Any, TypeVar
 
 from fabir.errors import InputError
+
+T = TypeVar("T")
 
 
 def check_whole(name: str, value: Any, least: int | None = 1) -> int:
@@ -22,12 +24,12 @@ def check_whole(name: str, value: Any, least: int | None = 1) -> int:
     return number
 
 
-def check_text(name: str, value: Any) -> str:
-    """The value of the argument `name`, which is a text.
+def check_kind(name: str, value: Any, kind: type[T]) -> T:
+    """The value of the argument `name`, which is of a kind such as str.
 
     Raises:
-        InputError: it is no str.
+        InputError: it is of another.
     """
-    if not isinstance(value, str):
-        raise InputError(f"{name} is {type(value).__name__}, not str")
+    if not isinstance(value, kind):
+        raise InputError(f"{name} is {type(value).__name__}, not {kind.__name__}")
     return value

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from fabir.answer.batching import BatchedModel, Window
-from fabir.answer.checks import check_text, check_whole
+from fabir.answer.checks import check_kind, check_whole
 from fabir.answer.merging import Answer, Reading
 from fabir.answer.passages import Part, PassageCache
 from fabir.answer.streaming import Stream
@@ -269,5 +269,5 @@ def _checked(pair: Any, number: int) -> tuple[str, str]:
         kind = type(pair).__name__
         raise InputError(f"question {number} is not a pair of question and passage: {kind}")
     for name, text in zip(("question", "passage"), pair, strict=True):
-        check_text(f"the {name} of question {number}", text)
+        check_kind(f"the {name} of question {number}", text, str)
     return pair[0], pair[1]

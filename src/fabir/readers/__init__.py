@@ -1,5 +1,6 @@
 """The registered readers: a name, its config and its network. To add one, add a line."""
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,5 +56,7 @@ def build_network(name: str, config: Any, sizes: VocabularySizes) -> Network:
 def registered(name: str) -> Registered:
     """The reader called `name`; InputError lists the names there are."""
     if name not in READERS:
-        raise InputError(f"no reader is called {name!r}: there are {', '.join(READERS)}")
+        raise InputError(
+            f"no reader is called {reprlib.repr(name)}: there are {', '.join(READERS)}"
+        )
     return READERS[name]

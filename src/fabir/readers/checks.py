@@ -1,5 +1,6 @@
 """Checks of a network's configuration, made when it is built: the error names the field."""
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -61,13 +62,13 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
     if get_origin(hint) is Literal:
         if value not in get_args(hint):
             choices = ", ".join(map(repr, get_args(hint)))
-            raise ValueError(f"{name} must be one of {choices}, got {value!r}")
+            raise ValueError(f"{name} must be one of {choices}, got {reprlib.repr(value)}")
     elif hint is float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{name} must be a number, got {value!r}")
+            raise ValueError(f"{name} must be a number, got {reprlib.repr(value)}")
     elif hint in (bool, int) and type(value) is not hint:
         kind = "true or false" if hint is bool else "a whole number"
-        raise ValueError(f"{name} must be {kind}, got {value!r}")
+        raise ValueError(f"{name} must be {kind}, got {reprlib.repr(value)}")
 
 
 def _check(config: Any, name: str, allowed: Any, what: str) -> None:

@@ -2,6 +2,7 @@
 Answering"): R-Net's attention, gates, self-attention and output, one after another, in BiDAF.
 """
 
+import reprlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,7 +45,7 @@ class RnetConfig(BidafConfig):
         super().__post_init__()
         if self.cell != "gru":
             raise ValueError(
-                f"the ladder to R-Net is made of GRU cells: cell {self.cell!r} is none"
+                f"the ladder to R-Net is made of GRU cells: cell {reprlib.repr(self.cell)} is none"
             )
         if self.gated and self.attention == "flow" and not self.self_attention:
             raise ValueError(

@@ -6,6 +6,7 @@ This module handles JSON and numbers. `runtime.store` handles the other files of
 import hashlib
 import json
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -133,7 +134,7 @@ def read_states(folder: Path) -> list[Settings]:
     version = content["format"]
     if version not in (_OLD, FORMAT) or type(version) is not int:
         raise InputError(
-            f"{path}: format {version!r} is neither {_OLD} nor {FORMAT}: "
+            f"{path}: format {reprlib.repr(version)} is neither {_OLD} nor {FORMAT}: "
             "the model was saved by another version of fabir"
         )
     if version == FORMAT and content.get("checksum") != _checksum(content):

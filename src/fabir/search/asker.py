@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fabir.answer.checks import check_text, check_whole
+from fabir.answer.checks import check_kind, check_whole
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
@@ -94,7 +94,7 @@ class Asker:
         passages: int = PASSAGES,
         threshold: float | None = None,
     ) -> None:
-        self.index, self.predictor = index, predictor
+        self.index, self.predictor = check_kind("index", index, Index), predictor
         self.passages = check_whole("passages", passages)
         self.threshold = predictor.threshold if threshold is None else check_threshold(threshold)
 
@@ -146,7 +146,7 @@ class Asker:
         Raises:
             InputError: a blank question, or one that is no str.
         """
-        if is_blank(check_text("the question", question)):
+        if is_blank(check_kind("the question", question, str)):
             raise InputError("the question is empty: ask something")
         return self.index.search(question, self.passages)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabir.answer.checks import check_text, check_whole
+from fabir.answer.checks import check_kind, check_whole
 from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.echo import blank_echoes
@@ -219,7 +219,7 @@ class Index:
         Raises:
             InputError: `question` is no str, or `k` is below 1.
         """
-        check_text("the question", question)
+        check_kind("the question", question, str)
         k = check_whole("k", k)
         if not self.is_current():
             with suppress(InputError):  # a damaged one; the old one is still open
@@ -234,7 +234,12 @@ class Index:
             document: its name, as in `Passage`
             place: a character of the document; beyond its end, the end
             around: characters wanted before and after; passages stay whole
+
+        Raises:
+            InputError: `document` is no text, or `place` or `around` is no whole number from 0.
         """
+        check_kind("document", document, str)
+        place, around = check_whole("place", place, 0), check_whole("around", around, 0)
         generation = self._opened[0]
         number = next(_numbered(generation, document), None)
         if number is None:

@@ -6,6 +6,7 @@ compares them. The vocabulary decides how words are looked up (lower case).
 """
 
 import re
+import reprlib
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,7 +59,9 @@ def check_tokeniser(tokeniser: str) -> Tokeniser:
     if tokeniser == "nltk":
         _nltk()
     elif tokeniser != "fabir":
-        raise InputError(f"no tokeniser is called {tokeniser!r}: there are fabir and nltk")
+        raise InputError(
+            f"no tokeniser is called {reprlib.repr(tokeniser)}: there are fabir and nltk"
+        )
     return tokeniser
 
 
