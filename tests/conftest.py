@@ -23,6 +23,11 @@ settings.register_profile("fabir", deadline=None, max_examples=1000 if THOROUGH 
 settings.load_profile("fabir")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: some wait for a browser, a server or a cluster."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first: else one processor ends with them long after the others."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
