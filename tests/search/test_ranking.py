@@ -32,7 +32,7 @@ def test_proximity_is_the_weight_of_the_best_window(tmp_path: Path, seed: int) -
     ranker = Ranker(generation)
     query = ranker.parse("the mill of rain, a kite in snow and the mill")
     passages = np.flatnonzero(ranker.bm25(query) > 0)
-    features = ranker.features(query, passages, ranker.bm25(query)[passages])
+    features = ranker.features(query, passages)
     weight = dict(zip(query.terms, query.weights.tolist(), strict=True))
     tokens = np.split(generation.tokens, generation.passage_tokens[1:-1])
     for row, distance in enumerate(WINDOWS, 1):
@@ -41,6 +41,12 @@ def test_proximity_is_the_weight_of_the_best_window(tmp_path: Path, seed: int) -
             windows = [set(own[at : at + distance]) for at in range(len(own))]
             best = max(sum(weight.get(term, 0) for term in window) for window in windows)
             assert features[row, column] == pytest.approx(best / query.total, abs=1e-5)
+
+
+def test_a_word_of_the_only_passage_weighs_almost_as_much_as_an_unknown_one(tmp_path: Path) -> None:
+    ranker = Ranker(open_generation(build(tmp_path, ["The mill stands in rain and snow."])))
+    query = ranker.parse("Is the mill yellow?")
+    assert 0.4 < query.weights.sum() / query.total < 0.5
 
 
 def test_a_question_of_a_thousand_words_needs_little_memory(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ frequencies, and p a passage:
 
     BM25(p) = sum idf(t) * count(t, p) / (count(t, p) + k1 * (1 - b + b * |p| / mean |p|))
 
-bm25s computes this score. The reranker adds features that BM25 lacks: the proximity of the
-question's words in the passage, common bigrams, and words in the title. Each feature is divided by
-its maximum, so that the scores of different questions are comparable. Content words that no passage
-has count in this maximum, with the idf of frequency 0: what is nowhere scores low.
+bm25s finds the passages that are best by this score. The reranker adds features that BM25 lacks:
+the proximity of the question's words in the passage, common bigrams, and words in the title. Each
+feature is divided by its maximum, so that the scores of different questions are comparable. Content
+words that no passage has count in this maximum, with the idf of frequency 0: what is nowhere scores
+low. The reranker's idf counts `LEAST` passages where there are fewer: else a word of the only
+passage would weigh a fifth of one that no passage has.
 """
 
+import math
 from bisect import bisect_left
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +27,7 @@ from fabir.search.storage import Generation
 from fabir.search.terms import load_language, words
 
 CANDIDATES = 100  # passages to rerank
+LEAST = 100  # passages that a collection counts as, at least
 _BEGIN = 5  # characters in which forms of a name agree
 ALIKE = 0.9  # share of their terms from which two passages are copies of one
 WINDOWS = 20, 50  # lengths in terms for the proximity features
@@ -82,7 +86,7 @@ class Ranker:
         self._lengths = lengths = np.diff(generation.passage_tokens)
         # The last is that of the words that no passage has.
         frequency = np.append(np.diff(generation.bm25.scores["indptr"]), 0)
-        share = (len(lengths) - frequency + 0.5) / (frequency + 0.5)
+        share = (max(len(lengths), LEAST) - frequency + 0.5) / (frequency + 0.5)
         self._idf = np.log1p(share).astype(np.float32)
         self._mean_length = lengths.mean() if len(lengths) else 0.0
 
@@ -98,17 +102,17 @@ class Ranker:
         count = max(k, CANDIDATES)
         while True:
             best = _best(bm25, count)
-            ranked = self.rerank(query, best, bm25[best])
+            ranked = self.rerank(query, best)
             found = self._distinct(self._without_echoes(question, query, ranked, k), k)
             if len(found) == k or len(best) < count:
                 return found
             count *= 10  # copies took the places of other passages
 
-    def rerank(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> list[Ranked]:
+    def rerank(self, query: Query, passages: np.ndarray) -> list[Ranked]:
         """All of `passages`, best first."""
         if not len(passages):
             return []
-        scores = _weighed(self.features(query, passages, bm25))
+        scores = _weighed(self.features(query, passages))
         order = np.argsort(-scores, kind="stable")
         pairs = zip(passages[order].tolist(), scores[order].tolist(), strict=True)
         return [Ranked(passage, score, []) for passage, score in pairs]
@@ -140,10 +144,9 @@ class Ranker:
         hits = _find_hits(query.terms, [tokens], np.array([title_terms]))
         if not len(hits.place):
             return 0.0
-        counts = np.bincount(hits.term, minlength=len(query.terms))
-        norm = K1 * (1 - B + B * len(tokens) / self._mean_length)
-        bm25 = (query.weights * counts / (counts + norm)).sum(keepdims=True)
-        return float(_weighed(_features(query, hits, bm25))[0])
+        return float(
+            _weighed(_features(query, hits, np.array([len(tokens)]) / self._mean_length))[0]
+        )
 
     def _distinct(self, ranked: list[Ranked], k: int) -> list[Ranked]:
         """The first `k` that are no copies of better ones, each with its copies."""
@@ -212,14 +215,14 @@ class Ranker:
         content = [term for term, weight in zip(query.terms, query.weights, strict=True) if weight]
         return self._generation.bm25.get_scores_from_ids(content)
 
-    def features(self, query: Query, passages: np.ndarray, bm25: np.ndarray) -> np.ndarray:
+    def features(self, query: Query, passages: np.ndarray) -> np.ndarray:
         """The features in the order of `WEIGHTS`, each from 0 to 1. Shape: [feature, passage]
 
         Args:
             passages: numbers of passages that have a content word of the question
-            bm25: BM25 scores of these passages
         """
-        return _features(query, self._hits(query.terms, passages), bm25)
+        lengths = self._lengths[passages] / self._mean_length
+        return _features(query, self._hits(query.terms, passages), lengths)
 
     def _hits(self, terms: list[int], passages: np.ndarray) -> _Hits:
         of = self._generation
@@ -231,13 +234,21 @@ class Ranker:
         return _find_hits(terms, tokens, of.documents["title_terms"][rows["document"]])
 
 
-def _features(query: Query, hits: _Hits, bm25: np.ndarray) -> np.ndarray:
-    shape = len(bm25), len(query.terms)
+def _features(query: Query, hits: _Hits, lengths: np.ndarray) -> np.ndarray:
+    """
+    Args:
+        lengths: those of the passages, as multiples of the mean. Shape: [passage]
+    """
+    shape = len(lengths), len(query.terms)
     total = query.total
     near = [_proximity(hits, query.weights, distance, shape) / total for distance in WINDOWS]
     titled = np.zeros(shape, np.float32)
     titled[hits.passage[hits.titled], hits.term[hits.titled]] = 1
     in_title = (titled * query.weights).sum(axis=1) / total
+    counts = np.bincount(hits.passage * shape[1] + hits.term, minlength=math.prod(shape))
+    counts = counts.reshape(shape)
+    norm = K1 * (1 - B + B * lengths[:, None])
+    bm25 = (query.weights * counts / (counts + norm)).sum(axis=1)
     return np.stack([bm25 / total, *near, _bigrams(hits, query, shape), in_title])
 
 
