@@ -165,6 +165,8 @@ def test_answer_refuses_a_passage_it_cannot_use(
     document = binary.rename(tmp_path / "report.pdf")
     assert "fabir index reads it" in refused(capsys, "answer", "What?", *options, document)
     assert "no-file" in refused(capsys, "answer", "What?", *options, tmp_path / "no-file")
+    twice = refused(capsys, "answer", "What?", *options, blank, "--passage", blank)
+    assert "--passage is given twice: fabir index reads several files" in twice
 
 
 def test_answer_refuses_a_bad_reader_and_top_k(
@@ -520,6 +522,7 @@ def test_explain_writes_a_page(
     assert run(capsys, *arguments, "--output", page).strip() == str(page)
     assert "cross_attention" in page.read_text(encoding="utf-8")
     assert "it is a folder" in refused(capsys, *arguments, "--output", tmp_path)
+    assert "cannot write -: name a file" in refused(capsys, *arguments, "--output", "-")
 
 
 def test_augment_then_train_on_a_mix(

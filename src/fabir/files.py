@@ -53,9 +53,11 @@ def check_output(path: str | Path) -> None:
     """Check before long work that a file can be written to `path`.
 
     Raises:
-        InputError: it is a folder, a device or a pipe, or its folder cannot be made.
+        InputError: it is "-", a folder, a device or a pipe, or its folder cannot be made.
     """
     path = Path(path)
+    if str(path) == "-":
+        raise InputError("cannot write -: name a file, this is not written to stdout")
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder")
     if path.exists() and not path.is_file():

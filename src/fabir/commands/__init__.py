@@ -51,6 +51,32 @@ def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:
     return others, keys
 
 
+class Once(argparse.Action):
+    """An option that is refused when it is given again: its first value would be lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice: fabir index reads several files")
+        setattr(namespace, self.dest, values)
+
+
+def add_passage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--passage",
+        type=path,
+        action=Once,
+        required=True,
+        metavar="FILE",
+        help="a text file, plain or .gz, - for stdin",
+    )
+
+
 def add_reader(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reader",

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from fabir.commands import AddCommand, add_reader, add_readers, add_threshold, path
+from fabir.commands import AddCommand, add_passage, add_reader, add_readers, add_threshold, path
 from fabir.errors import InputError
 
 
@@ -20,13 +20,7 @@ def add_commands(add: AddCommand) -> None:
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
-    parser.add_argument(
-        "--passage",
-        type=path,
-        required=True,
-        metavar="FILE",
-        help="a text file, plain or .gz, - for stdin",
-    )
+    add_passage(parser)
     add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
     add_threshold(parser)
@@ -319,13 +313,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="a question about the passage")
-    parser.add_argument(
-        "--passage",
-        type=path,
-        required=True,
-        metavar="FILE",
-        help="a text file, plain or .gz, - for stdin",
-    )
+    add_passage(parser)
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")
     parser.add_argument(
