@@ -198,6 +198,7 @@ def test_an_article_without_answered_questions_is_named(data: Dataset) -> None:
         calibrate(Predictor.load(), replace(data, passages=(one, vain)))
 
 
+@pytest.mark.slow
 def test_the_threshold_withholds_few_where_f1_is_as_good(data: Dataset) -> None:
     predictor = Predictor.load()
     found = calibrate(predictor, data)

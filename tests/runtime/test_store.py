@@ -130,6 +130,7 @@ def test_trained_word_rows_and_weights_come_together(
     assert outcomes(states, before, logits(model)) == {"after"}
 
 
+@pytest.mark.slow
 def test_a_write_interrupted_after_another_one_loses_neither(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

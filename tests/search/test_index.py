@@ -147,6 +147,7 @@ def test_a_passage_without_a_heading_has_none(tmp_path: Path) -> None:
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=80).map(" ".join)
 
 
+@pytest.mark.slow
 @given(TEXT, st.integers(5, 60))
 def test_places_are_exact_in_any_text(text: str, size: int) -> None:
     with tempfile.TemporaryDirectory() as name:

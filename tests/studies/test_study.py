@@ -35,6 +35,7 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped())
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)

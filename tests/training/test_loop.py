@@ -122,6 +122,7 @@ def test_losses_between_two_lines_are_averaged(
     assert ["f1" in line for line in lines] == [False, False, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("every_step", "settings"),
     [

@@ -45,6 +45,7 @@ def places_of(text: str) -> dict[int, int]:
     return {offset: place for place, offset in enumerate(sizes)}
 
 
+@pytest.mark.slow
 def test_texts_of_all_scripts_have_the_same_windows(scripts: Path, texts: list[str]) -> None:
     script = 'import { windowsOf } from "./passages.js"; result = given.map(windowsOf);'
     passages = PassageCache(400, 300)
