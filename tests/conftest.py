@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+from calling import PASSAGE
 from damage import THOROUGH
 from factories import small_reader
 from tiny import Files, write_files
@@ -70,3 +71,11 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     small_reader().save(folder)
     return folder
+
+
+@pytest.fixture
+def passage(tmp_path: Path) -> Path:
+    """The file of a passage."""
+    path = tmp_path / "passage.txt"
+    path.write_bytes(PASSAGE.encode())
+    return path

@@ -3,6 +3,7 @@
 No tests here.
 """
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -194,3 +195,10 @@ def trainer_of(data: Dataset, output: Path, **training: Any) -> Trainer:
     reader = TorchModel.build("fabir", config.network, vocabulary, torch.zeros(0, 8))
     examples = usable_examples(features, reader.vocabulary, config.training)
     return Trainer(reader, config.training, examples, data, output)
+
+
+def write_config(path: Path, **training: object) -> Path:
+    vocabulary = {"word_count": 1, "character_count": 2}
+    content = {"reader": "fabir", "network": NETWORK, "vocabulary": vocabulary}
+    path.write_text(json.dumps({**content, "training": TRAINING | training}))  # JSON is YAML
+    return path

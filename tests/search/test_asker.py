@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calling import refused
 from collection import PAGES, write_collection, write_pdf
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.cli import main
@@ -341,14 +342,6 @@ def test_what_is_withheld_is_said(
     assert out.startswith("flown\t")
     assert err == "probably not in the documents (100 %)\n"
     assert ask(0.9, "--threshold", 0)[1] == ""
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert (stopped.value.code, out, err.count("\n")) == (2, "", 1)
-    return err
 
 
 def test_the_command_line_refuses_in_one_line(

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from fabir.cli import main
+from calling import refused
 from fabir.serve.run import _address, _allowed_hosts, _listen
 from factories import ABBEY
 from serving import Running, running
@@ -48,29 +48,22 @@ def signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as stopped:
-        main(["serve", *map(str, arguments)])
-    assert stopped.value.code == 2
-    return capsys.readouterr().err
-
-
 def test_what_cannot_be_served_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert refused(capsys, "--port", port).endswith("in use\n")
+        assert refused(capsys, "serve", "--port", port).endswith("in use\n")
     for port in 80_000, -1:
         line = f"fabir serve: --port {port} is no port: choose one from 0 to 65535\n"
-        assert refused(capsys, "--port", port) == line
-    assert "--host is empty" in refused(capsys, "--host", "")
-    assert "cannot listen on no-such-host" in refused(capsys, "--host", "no-such-host")
-    assert "config.json" in refused(capsys, "--port", 0, "--reader", tmp_path)
-    assert "from 0 to 1" in refused(capsys, "--port", 0, "--threshold", 7)
+        assert refused(capsys, "serve", "--port", port) == line
+    assert "--host is empty" in refused(capsys, "serve", "--host", "")
+    assert "cannot listen on no-such-host" in refused(capsys, "serve", "--host", "no-such-host")
+    assert "config.json" in refused(capsys, "serve", "--port", 0, "--reader", tmp_path)
+    assert "from 0 to 1" in refused(capsys, "serve", "--port", 0, "--threshold", 7)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "fabir.serve.server", raising=False)
-    assert "pip install 'fabir[serve]'" in refused(capsys, "--port", 0)
+    assert "pip install 'fabir[serve]'" in refused(capsys, "serve", "--port", 0)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal")
@@ -98,14 +91,14 @@ def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
         for listening in own, every:
             assert _allowed_hosts(listening, ["a.example"]) == ["a.example"]
     for name in "https://a.example", "a.example:8000", "":
-        assert "no name of a host" in refused(capsys, "--allow-host", name)
+        assert "no name of a host" in refused(capsys, "serve", "--allow-host", name)
 
 
 def test_origins_and_paths_that_cannot_be_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for origin in "a.example", "https://a.example/", "ftp://a.example", "":
-        assert "is no origin" in refused(capsys, "--cors", origin)
+        assert "is no origin" in refused(capsys, "serve", "--cors", origin)
     for path in "qa", "/qa/", "/qa?a", "https://a.example/qa":
-        assert "is no path" in refused(capsys, "--root-path", path)
+        assert "is no path" in refused(capsys, "serve", "--root-path", path)
 
 
 @pytest.fixture(scope="module")

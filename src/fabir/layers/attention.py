@@ -119,7 +119,7 @@ class AttentionWeights(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_heads(dim, heads, width, height)
+        _check_sizes(dim, heads, width, height)
         self.heads, self.width, self.height = heads, width, height
         self.scale = (dim // heads) ** -0.5 if scaled else 1.0
         self.query = nn.Linear(dim, dim, bias=bias)
@@ -157,7 +157,7 @@ class Projection(nn.Module):
 
     def __init__(self, dim: int, heads: int, *, bias: bool = True) -> None:
         super().__init__()
-        check_heads(dim, heads)
+        _check_sizes(dim, heads)
         self.heads = heads
         self.value = nn.Linear(dim, dim, bias=bias)
         self.output = nn.Linear(dim, dim, bias=bias)
@@ -213,7 +213,7 @@ class CrossAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_heads(dim, heads, width, height)
+        _check_sizes(dim, heads, width, height)
         if over not in ("keys", "queries"):
             raise ValueError(f"softmax goes over 'keys' or 'queries', got {over!r}")
         self.heads, self.width, self.height = heads, width, height
@@ -364,7 +364,7 @@ def _kernel(heads: int, height: int, width: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(heads, inputs, width) * (inputs * width) ** -0.5)
 
 
-def check_heads(dim: int, heads: int, width: int = 0, height: int = 1) -> None:
+def _check_sizes(dim: int, heads: int, width: int = 0, height: int = 1) -> None:
     """Raise ValueError for a number of heads or a kernel that attention cannot have."""
     if heads < 1 or dim % heads:
         raise ValueError(f"{heads} heads do not divide {dim} features")

@@ -1,0 +1,23 @@
+"""Calls the command line in this process, as a user would. No tests here."""
+
+import pytest
+
+from fabir.cli import main
+
+PASSAGE = "Gravity pulls the drops down, so rain falls from the clouds to the ground. ☔ Ende.\r\n"
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run a command that must fail as the user's mistake; returns its one line."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    return err
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main([str(argument) for argument in arguments])
+    return capsys.readouterr().out
