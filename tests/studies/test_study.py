@@ -39,7 +39,7 @@ def write(folder: Path, text: str) -> str:
 @pytest.mark.parametrize("name", shipped())
 def test_every_row_of_a_shipped_study_can_be_run(name: str) -> None:
     study = read_study(name)
-    assert study.budgets.keys() == {"full", "full-50d", "short", "medium", "smoke"}
+    assert study.budgets.keys() == {"full", "full-50d", "short", "medium", "gpu", "smoke"}
     networks = set()
     for row in study.rows:
         for budget in study.budgets:
@@ -95,7 +95,10 @@ def test_short_and_medium_have_one_recipe(name: str) -> None:
         assert short.training == recipe
         epochs = 6 if short.reader == "qanet" else 3
         assert medium.training == replace(recipe, epochs=epochs, dropout_after=0)
-        assert medium.network == short.network
+        gpu = study.run_config(row, "gpu")
+        larger = {"batch_size": 64, "dropout_after": 0.5, "checkpoint_minutes": 1}
+        assert gpu.training == replace(medium.training, **larger)
+        assert gpu.network == medium.network == short.network
         assert medium.vocabulary == short.vocabulary
         known = asdict(short.network)
         starts = {"init": "matching", "first_position": 500, "lowest_frequency": 1e-4}

@@ -1,5 +1,6 @@
 """Convolution along words or characters."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -73,7 +74,13 @@ def depthwise(x: Tensor, filters: Tensor) -> Tensor:
     """Each feature of `x` [batch, length, dim] convolved with its row of `filters` [dim, width]."""
     dim, width = filters.shape
     image, weight = (_exact(each, dim) for each in (_as_image(x), filters[:, None, None]))
-    return _as_text(F.conv2d(image, weight, padding=(0, width // 2), groups=dim)).to(x.dtype)
+    with _native() if x.is_cuda else nullcontext():
+        return _as_text(F.conv2d(image, weight, padding=(0, width // 2), groups=dim)).to(x.dtype)
+
+
+def _native() -> AbstractContextManager[None]:
+    """Use torch's own depthwise kernels: cuDNN prepares its kernels anew for every shape."""
+    return torch.backends.cudnn.flags(enabled=False)
 
 
 class _Depthwise(torch.autograd.Function):
@@ -94,6 +101,16 @@ class _Depthwise(torch.autograd.Function):
         x, filters = ctx.saved_tensors
         (gradient,) = gradients
         (dim, width), length = filters.shape, x.shape[1]
+        if x.is_cuda:
+            with _native():
+                to_filters = conv2d_weight(
+                    _as_image(x).contiguous(),
+                    (dim, 1, 1, width),
+                    _as_image(gradient).contiguous(),
+                    padding=(0, width // 2),
+                    groups=dim,
+                )
+            return depthwise(gradient, filters.flip(1)), to_filters.view_as(filters)
         rows = -(-width // 3)
         padded = F.pad(_exact(x, dim), (0, 0, width // 2, 3 * rows - 1 - width // 2))
         shifted = [padded.narrow(1, 3 * row, length + 2) for row in range(rows)]

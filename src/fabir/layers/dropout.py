@@ -6,6 +6,7 @@ On a CPU the random numbers of ordinary dropout cost more than the matrix produc
 from functools import cache
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 _POOL = 1 << 23  # elements; few enough to stay in a processor's last cache
@@ -29,7 +30,9 @@ class Dropout(nn.Module):
         """Drop elements of `x` (any shape) while training and enabled; identity otherwise."""
         if not (self.training and self.enabled and self.threshold and x.numel()):
             return x
-        pool = _pool(self.threshold, x.dtype, x.device)
+        if x.is_cuda:  # where random numbers are free, and a CUDA graph draws new ones
+            return F.dropout(x, self.threshold / 256)
+        pool = _pool(self.threshold, x.dtype)
         sizes = [min(_POOL // 2, x.numel() - i) for i in range(0, x.numel(), _POOL // 2)]
         places = torch.randint(_POOL // 2, (len(sizes),)).tolist()
         parts = [pool.narrow(0, place, size) for place, size in zip(places, sizes, strict=True)]
@@ -48,8 +51,8 @@ def enable_dropout(network: nn.Module, enabled: bool) -> None:
 
 
 @cache
-def _pool(threshold: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _pool(threshold: int, dtype: torch.dtype) -> Tensor:
     """Draws of a mask: zero with probability threshold / 256, else the scale to keep the mean."""
     generator = torch.Generator().manual_seed(threshold)
     kept = torch.randint(256, (_POOL,), generator=generator, dtype=torch.uint8) >= threshold
-    return (kept * (256 / (256 - threshold))).to(dtype).to(device)
+    return (kept * (256 / (256 - threshold))).to(dtype)

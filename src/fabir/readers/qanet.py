@@ -237,7 +237,7 @@ class Sublayer(nn.Module):
         change = self.dropout(self.layer(self.norm(x), mask))
         if self.training and self.dropout.enabled and self.skipped:
             # Texts are skipped one by one, so that every process has a gradient of every weight.
-            kept = torch.rand(len(x), 1, 1).to(x.device) >= self.skipped
+            kept = torch.rand(len(x), 1, 1, device=x.device) >= self.skipped
             change = change * kept / (1 - self.skipped)
         return x + change
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fabir.data.batches import Batch, collate, length_groups, round_up
+from fabir.data.batches import COARSE, Batch, Steps, collate, length_groups, round_up
 from fabir.data.features import Features, Ragged, renumber
 from fabir.errors import InputError
 from fabir.text.vocabulary import Vocabulary, WordTable
@@ -68,12 +68,23 @@ class Examples:
         """Words of the longest passage of some questions."""
         return int(self.passages.lengths[self.passage_of[rows]].max())
 
-    def batch(self, rows: np.ndarray) -> tuple[Batch[np.ndarray], Tensor]:
-        """Some questions as a batch, and [batch, 2] first and last words of their answers."""
+    @property
+    def graph_steps(self) -> Steps:
+        """Steps of lengths in a batch that leave so few shapes that each has a CUDA graph."""
+        return Steps(32, 16, 1024, self.table.vocabulary.max_characters)
+
+    def batch(
+        self, rows: np.ndarray, steps: Steps = COARSE, parts: int = 8
+    ) -> tuple[Batch[np.ndarray], Tensor]:
+        """Some questions as a batch, and [batch, 2] first and last words of their answers.
+
+        Lengths are padded to multiples of `steps`, and the number of passages to one of `parts`
+        parts of the number of questions.
+        """
         distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
         # Empty passages round the number of passages up, so that few shapes occur. At most each
         # question has a passage of its own.
-        number = round_up(len(distinct), max(1, len(rows) // 8))
+        number = round_up(len(distinct), max(1, len(rows) // parts))
         if number >= len(rows):
             number, passage_of, distinct = len(rows), np.arange(len(rows)), self.passage_of[rows]
         passages = [self.passages[passage] for passage in distinct]
@@ -83,7 +94,7 @@ class Examples:
         first = len(self.table.before)
         none = np.full(2, -first)
         spans = np.stack([[*self.spans[row], *none][:2] for row in rows]) + first
-        batch = collate(self.table, passages, questions, passage_of)
+        batch = collate(self.table, passages, questions, passage_of, steps)
         return batch, torch.from_numpy(spans).long()
 
     @cached_property

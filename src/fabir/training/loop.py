@@ -12,6 +12,7 @@ from accelerate.utils import DistributedDataParallelKwargs
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from fabir.data.batches import Batch
 from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.files import remove_partial
@@ -20,6 +21,7 @@ from fabir.progress import clock, live_line
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.examples import Examples
+from fabir.training.graphs import Graphs
 from fabir.training.loss import no_answer_loss, span_loss
 from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import add_l2, load_state_dict, make_optimisers, state_dict
@@ -37,10 +39,12 @@ class Trainer:
     Attributes:
         loss_lines: lines of metrics with the loss of a run, besides those of evaluations
         map_cells: cells of one head's attention maps that are in memory at once
+        graph_map_cells: the same where the steps are CUDA graphs, on a GPU
     """
 
     loss_lines = 200
     map_cells = 75 * 200**2
+    graph_map_cells = 4 * map_cells
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Trainer:
         self.main = self.accelerator.is_main_process
         self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches
         self._smooth: float | None = None  # the loss that is shown
+        self._dropout: bool | None = None  # whether it is on
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
@@ -70,8 +75,9 @@ class Trainer:
         reader.network.to(self.device)
         self.optimisers = make_optimisers(reader.network, config)
         self.progress = Progress(settings=settings)
-        named = dict(reader.network.named_parameters())
-        self.average = {n: p.detach().clone() for n, p in named.items()} if config.average else {}
+        self.named = dict(reader.network.named_parameters())
+        averaged = self.named if config.average else {}
+        self.average = {name: weights.detach().clone() for name, weights in averaged.items()}
         if resume:
             self._resume(settings)
         # Optimisers are not wrapped: every process makes the same step from the same gradient.
@@ -79,6 +85,10 @@ class Trainer:
         if isinstance(self.network, DistributedDataParallel):
             # The only buffers are fixed word vectors. They are sent once and never change.
             self.network.broadcast_buffers = False
+        self.graphs = self.stream = None
+        if self.device.type == "cuda" and self.accelerator.num_processes == 1:
+            # Graphs can be captured on a stream of one's own alone.
+            self.graphs, self.stream = Graphs(self._gradient, self.device), torch.cuda.Stream()
 
     def run(self) -> Progress:
         """Train to the end, or until `patience` runs out."""
@@ -126,7 +136,8 @@ class Trainer:
         batches = self._epoch(progress.epoch)
         if rate is None:
             rate = learning_rate(self.config, progress.step + 1, self.total)
-        loss = self._step(batches[progress.batch], rate)
+        with torch.cuda.stream(self.stream):  # nothing without one
+            loss = self._step(batches[progress.batch], rate)
         progress.step += 1
         progress.batch += 1
         if progress.batch == len(batches):
@@ -154,8 +165,12 @@ class Trainer:
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate
-        self.network.train()
-        enable_dropout(self.network, progress.step >= config.dropout_after * self.per_epoch)
+        if not self.reader.network.training:
+            self.network.train()
+        dropout = progress.step >= config.dropout_after * self.per_epoch
+        if dropout != self._dropout:
+            enable_dropout(self.network, dropout)
+            self._dropout = dropout
         # A process without a share of a small batch reads another's, with weight zero.
         # Neighbours stay together, since they may share a passage.
         share = np.array_split(rows, world)[rank] if rank < len(rows) else rows[:1]
@@ -164,19 +179,18 @@ class Trainer:
         if config.l2:
             add_l2(self.network, config.l2)
         if config.clip:
-            self.accelerator.clip_grad_norm_(self.network.parameters(), config.clip)
+            self.accelerator.clip_grad_norm_(self.named.values(), config.clip)
         for optimiser in self.optimisers:
             optimiser.step()
-            optimiser.zero_grad()
+            optimiser.zero_grad(set_to_none=self.graphs is None)
         if config.word_decay:
             self.reader.network.embedding.words.pull_back(rate * config.word_decay)
         if self.average:
-            parameters = dict(self.reader.network.named_parameters())
             # Early on the moving average forgets faster, so that no random weights remain in it.
             kept = min(config.average, (1 + progress.step) / (10 + progress.step))
             torch._foreach_lerp_(  # pyright: ignore[reportPrivateImportUsage]
                 list(self.average.values()),
-                [parameters[name].detach() for name in self.average],
+                [self.named[name].detach() for name in self.average],
                 1 - kept,
             )
         return float(self.accelerator.reduce(loss, "sum"))  # pyright: ignore[reportArgumentType]
@@ -188,35 +202,58 @@ class Trainer:
         into parts (gradient accumulation), so that its memory is bounded.
         """
         longest = self.examples.longest(rows)
-        number = -(-len(rows) * longest**2 // self.map_cells)
+        cells = self.map_cells if self.graphs is None else self.graph_map_cells
+        number = -(-len(rows) * longest**2 // cells)
         parts = np.array_split(rows, min(len(rows), number))
         total = torch.zeros((), device=self.device)
         for place, part in enumerate(parts, 1):
             last = place == len(parts)
             with nullcontext() if last else self.accelerator.no_sync(self.network):
-                loss = self._loss(part) * scale
-                self.accelerator.backward(loss)
-            total += loss.detach()
+                inputs = self._inputs(part, scale)
+                if self.graphs is None:
+                    total += self._gradient(
+                        [None if i is None else i.to(self.device) for i in inputs]
+                    )
+                else:
+                    total += self.graphs(inputs, self._dropout)
         return total
 
-    def _loss(self, rows: np.ndarray) -> Tensor:
-        batch, truth = self.examples.batch(rows)
-        enabled = self.config.precision == "bf16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
-            logits = self.network(batch.tensors(self.device))
-        teacher = self.examples.teacher_batch(rows, logits.start.shape[1])
-        if teacher is not None:
-            teacher = teacher.to(self.device)
-        config, truth = self.config, truth.to(self.device)
+    def _inputs(self, rows: np.ndarray, scale: float) -> list[Tensor | None]:
+        """The tensors of a batch and of its targets: `_gradient` takes them."""
+        examples = self.examples
+        shapes = () if self.graphs is None else (examples.graph_steps, 1)
+        batch, truth = examples.batch(rows, *shapes)
+        teacher = examples.teacher_batch(rows, batch.passage.shape[1])
+        weight = self.config.distillation_weight * examples.taught(rows)
+        targets = truth, teacher, weight, examples.answerable(rows), torch.tensor(scale)
+        return [*map(torch.from_numpy, batch), *targets]
+
+    def _gradient(self, inputs: Sequence[Tensor | None]) -> Tensor:
+        """Add the gradient of a scaled loss; returns it."""
+        batch = Batch(*inputs[: len(Batch._fields)])
+        loss = self._loss(batch, *inputs[len(batch) :])
+        self.accelerator.backward(loss)
+        return loss.detach()
+
+    def _loss(
+        self,
+        batch: Batch[Tensor],
+        truth: Tensor,
+        teacher: Tensor | None,
+        weight: Tensor,
+        answerable: Tensor,
+        scale: Tensor,
+    ) -> Tensor:
+        config = self.config
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+            logits = self.network(batch)
         smoothing = config.label_smoothing
-        weight = config.distillation_weight * self.examples.taught(rows).to(self.device)
         if logits.no_answer is None:
-            return span_loss(logits, truth, smoothing, teacher, weight)
-        answerable = self.examples.answerable(rows).to(self.device)
+            return scale * span_loss(logits, truth, smoothing, teacher, weight)
         loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
         # Without unanswerable questions a head stays: it would learn that all have an answer.
-        weight = config.no_answer_weight if self.examples.has_unanswerable else 0.0
-        return loss + weight * no_answer_loss(logits.no_answer, answerable)
+        share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
+        return scale * (loss + share * no_answer_loss(logits.no_answer, answerable))
 
     def _evaluation_due(self) -> bool:
         times, step = self.config.evaluations, self.progress.step
@@ -259,16 +296,15 @@ class Trainer:
     @contextmanager
     def _averaged(self) -> Iterator[None]:
         """Within it the reader has the exponential moving average of its weights."""
-        parameters = dict(self.reader.network.named_parameters())
-        last = {name: parameters[name].detach().clone() for name in self.average}
+        last = {name: self.named[name].detach().clone() for name in self.average}
         with torch.no_grad():
             for name, value in self.average.items():
-                parameters[name].copy_(value)
+                self.named[name].copy_(value)
             try:
                 yield
             finally:
                 for name, value in last.items():
-                    parameters[name].copy_(value)
+                    self.named[name].copy_(value)
 
     def _save(self) -> None:
         if not self.main:

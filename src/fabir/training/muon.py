@@ -1,7 +1,7 @@
 """Muon: steps by the orthogonalised momentum of matrices."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -37,20 +37,20 @@ class Muon(Optimizer):
                 if matrix.grad is not None:
                     alike[matrix.shape].append(matrix)
             for shape, matrices in alike.items():
-                update = orthogonalised(torch.stack([self._nesterov(m) for m in matrices]))
+                update = orthogonalised(torch.stack(self._nesterov(matrices)))
                 rate = _OF_ADAMS * max(shape) ** 0.5 * group["lr"]
-                for matrix, change in zip(matrices, update, strict=True):
-                    matrix.mul_(1 - group["lr"] * group["weight_decay"])
-                    matrix.add_(change, alpha=-rate)
+                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
+                torch._foreach_add_(matrices, update.to(matrices[0]).unbind(), alpha=-rate)
 
-    def _nesterov(self, matrix: nn.Parameter) -> Tensor:
-        """Update the momentum; returns the Nesterov direction, made of gradient and momentum."""
-        gradient, state = matrix.grad, self.state[matrix]
-        assert gradient is not None
-        if "momentum_buffer" not in state:
-            state["momentum_buffer"] = torch.zeros_like(gradient)
-        momentum = state["momentum_buffer"].lerp_(gradient, 1 - _MOMENTUM)
-        return gradient.lerp(momentum, _MOMENTUM)
+    def _nesterov(self, matrices: list[nn.Parameter]) -> Sequence[Tensor]:
+        """Update the momenta; returns the Nesterov directions, made of gradients and momenta."""
+        gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
+        for matrix, gradient in zip(matrices, gradients, strict=True):
+            if "momentum_buffer" not in self.state[matrix]:
+                self.state[matrix]["momentum_buffer"] = torch.zeros_like(gradient)
+        momenta = [self.state[matrix]["momentum_buffer"] for matrix in matrices]
+        torch._foreach_lerp_(momenta, gradients, 1 - _MOMENTUM)
+        return torch._foreach_lerp(gradients, momenta, _MOMENTUM)
 
 
 def orthogonalised(matrices: Tensor) -> Tensor:

@@ -1,0 +1,67 @@
+"""CUDA graphs of training: all that a GPU does for a batch of one shape, launched at once."""
+
+import gc
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+Function = Callable[[Sequence[Tensor | None]], Tensor]
+
+
+class Graphs:
+    """A function of tensors that a GPU computes by CUDA graphs, one for each shape of its inputs.
+
+    A small network launches thousands of kernels a step. To launch them one by one takes a
+    processor longer than a GPU to run them. The function is called for the first inputs of a
+    shape, is captured with the next ones, and is not called for further ones.
+
+    Args:
+        function: all its work is on the GPU, as are its random numbers; its effects are in place
+
+    Shape:
+        inputs: tensors on the CPU or the GPU, or None
+    """
+
+    def __init__(self, function: Function, device: torch.device) -> None:
+        self._function, self._device = function, device
+        self._pool = torch.cuda.graph_pool_handle()
+        self._seen: set[Hashable] = set()
+        self._captured: dict[Hashable, _Captured] = {}
+        gc.freeze()  # otherwise every capture visits all texts
+
+    def __call__(self, inputs: Sequence[Tensor | None], *settings: Hashable) -> Tensor:
+        """The function's result; `settings` are all else that it depends on."""
+        shapes = (None if each is None else each.shape for each in inputs)
+        key = (*settings, *shapes)
+        captured = self._captured.get(key)
+        if captured is None:
+            moved = [None if each is None else to_gpu(each, self._device) for each in inputs]
+            if key not in self._seen:
+                self._seen.add(key)
+                return self._function(moved)
+            captured = self._captured[key] = self._capture(moved)
+        else:
+            for own, given in zip(captured.inputs, inputs, strict=True):
+                if own is not None and given is not None:
+                    own.copy_(given.pin_memory(), non_blocking=True)
+        captured.graph.replay()
+        return captured.result.clone()
+
+    def _capture(self, inputs: Sequence[Tensor | None]) -> "_Captured":
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+        with torch.cuda.graph(graph, pool=self._pool, stream=stream):
+            result = self._function(inputs)
+        return _Captured(graph, inputs, result)
+
+
+class _Captured(NamedTuple):
+    graph: torch.cuda.CUDAGraph
+    inputs: Sequence[Tensor | None]
+    result: Tensor
+
+
+def to_gpu(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the CPU on a GPU, whose stream waits for it; this process does not."""
+    return tensor.pin_memory().to(device, non_blocking=True)
