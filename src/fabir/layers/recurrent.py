@@ -1,5 +1,6 @@
 """Recurrent networks over padded sequences, both ways, without packing."""
 
+from contextlib import nullcontext
 from typing import Literal
 
 import torch
@@ -12,7 +13,8 @@ class Bidirectional(nn.Module):
     """An LSTM or GRU from left to right beside one from right to left.
 
     The second reads each sequence reversed within its own length, so that it starts at the last
-    real token. This equals packing, can be exported, and is faster on a CPU.
+    real token. This equals packing, can be exported, and is faster on a CPU. On a GPU it is in
+    float32: autocast to bfloat16 takes float16 for recurrent networks, and gradients overflow.
 
     Args:
         inputs: features of the input
@@ -35,8 +37,10 @@ class Bidirectional(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         order = reversed_order(mask)
-        right, _ = self.forwards(x)
-        left, _ = self.backwards(reorder(x, order))
+        with torch.autocast("cuda", enabled=False) if x.is_cuda else nullcontext():
+            x = x.float() if x.is_cuda else x
+            right, _ = self.forwards(x)
+            left, _ = self.backwards(reorder(x, order))
         # `right` is gathered too, in its own order. Otherwise the exporter would take the length of
         # a recurrent network's output for a constant.
         same = torch.arange(mask.shape[1], device=mask.device)[None, :, None].expand_as(order)
