@@ -84,3 +84,24 @@ def test_questions_about_a_passage_are_read_together(together: int) -> None:
 def test_shares_are_not_negative_and_the_first_is_not_none(mix: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="mix has a share above 0 for the first file"):
         TrainingConfig(mix=mix)
+
+
+def test_a_batch_of_few_shapes_has_the_same_texts() -> None:
+    read = examples(TrainingConfig())
+    rows = np.array([0, 1, 2, EACH, 5])  # some about one passage
+    plain, spans = read.batch(rows)
+    padded, same = read.batch(rows, few_shapes=True)
+    assert (spans == same).all()
+    assert padded.passage_of.tolist() == [0, 1, 2, 3, 4]
+    assert padded.passage.shape[1] % 32 == padded.question.shape[1] % 16 == 0
+    assert padded.words.shape[0] % 1024 == 0
+    assert padded.characters.shape[1] == read.table.vocabulary.max_characters
+    for ours, theirs in (
+        (padded.passage, plain.passage[plain.passage_of]),
+        (padded.question, plain.question),
+    ):
+        width = theirs.shape[1]
+        assert not ours[:, width:].any()
+        spelt = [batch.characters[text] for batch, text in ((padded, ours), (plain, theirs))]
+        letters = min(each.shape[2] for each in spelt)
+        assert (spelt[0][:, :width, :letters] == spelt[1][:, :, :letters]).all()

@@ -355,9 +355,11 @@ def test_reading_a_batch_in_parts_changes_no_loss(
     read: list[int] = []
     batch = Examples.batch
 
-    def counted(self: Examples, rows: np.ndarray) -> tuple[Batch[np.ndarray], torch.Tensor]:
+    def counted(
+        self: Examples, rows: np.ndarray, **options: Any
+    ) -> tuple[Batch[np.ndarray], torch.Tensor]:
         read.append(len(rows))
-        return batch(self, rows)
+        return batch(self, rows, **options)
 
     monkeypatch.setattr(Examples, "batch", counted)
     monkeypatch.setattr(Trainer, "map_cells", 1500)  # a few short passages, or a long

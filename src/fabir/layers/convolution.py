@@ -107,7 +107,7 @@ class _Depthwise(torch.autograd.Function):
                     _as_image(x).contiguous(),
                     (dim, 1, 1, width),
                     _as_image(gradient).contiguous(),
-                    padding=(0, width // 2),
+                    padding=(0, width // 2),  # pyright: ignore[reportArgumentType]
                     groups=dim,
                 )
             return depthwise(gradient, filters.flip(1)), to_filters.view_as(filters)

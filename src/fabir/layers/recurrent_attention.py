@@ -193,7 +193,7 @@ class _Steps(torch.autograd.Function):
                 torch.mul(d_given, gates[t], out=d_read[t])
                 d_given = d_read[t].baddbmm_(d_gates[t], gate)
             d_weights = torch.bmm(d_given[:, :, dim:].transpose(0, 1), question.mT)
-            d_logits = torch._softmax_backward_data(
+            d_logits = torch.ops.aten._softmax_backward_data(
                 d_weights.transpose(0, 1), weights[t], 2, read.dtype
             )
             together = (prepared + queries[t, :, :, None]).tanh_()

@@ -68,24 +68,22 @@ class Examples:
         """Words of the longest passage of some questions."""
         return int(self.passages.lengths[self.passage_of[rows]].max())
 
-    @property
-    def graph_steps(self) -> Steps:
-        """Steps of lengths in a batch that leave so few shapes that each has a CUDA graph."""
-        return Steps(32, 16, 1024, self.table.vocabulary.max_characters)
-
     def batch(
-        self, rows: np.ndarray, steps: Steps = COARSE, parts: int = 8
+        self, rows: np.ndarray, *, few_shapes: bool = False
     ) -> tuple[Batch[np.ndarray], Tensor]:
         """Some questions as a batch, and [batch, 2] first and last words of their answers.
 
-        Lengths are padded to multiples of `steps`, and the number of passages to one of `parts`
-        parts of the number of questions.
+        Args:
+            few_shapes: each question has a passage of its own, and lengths are padded further, so
+                that few enough shapes occur for a CUDA graph of each
         """
+        most = self.table.vocabulary.max_characters
+        steps = Steps(32, 16, 1024, max(1, most)) if few_shapes else COARSE
         distinct, passage_of = np.unique(self.passage_of[rows], return_inverse=True)
         # Empty passages round the number of passages up, so that few shapes occur. At most each
         # question has a passage of its own.
-        number = round_up(len(distinct), max(1, len(rows) // parts))
-        if number >= len(rows):
+        number = round_up(len(distinct), max(1, len(rows) // 8))
+        if few_shapes or number >= len(rows):
             number, passage_of, distinct = len(rows), np.arange(len(rows)), self.passage_of[rows]
         passages = [self.passages[passage] for passage in distinct]
         passages += [np.empty(0, np.int32)] * (number - len(passages))

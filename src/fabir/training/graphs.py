@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-Function = Callable[[Sequence[Tensor | None]], Tensor]
+Function = Callable[[Sequence[Tensor]], Tensor]
 
 
 class Graphs:
@@ -21,7 +21,7 @@ class Graphs:
         function: all its work is on the GPU, as are its random numbers; its effects are in place
 
     Shape:
-        inputs: tensors on the CPU or the GPU, or None
+        inputs: tensors of the CPU
     """
 
     def __init__(self, function: Function, device: torch.device) -> None:
@@ -31,25 +31,23 @@ class Graphs:
         self._captured: dict[Hashable, _Captured] = {}
         gc.freeze()  # otherwise every capture visits all texts
 
-    def __call__(self, inputs: Sequence[Tensor | None], *settings: Hashable) -> Tensor:
+    def __call__(self, inputs: Sequence[Tensor], *settings: Hashable) -> Tensor:
         """The function's result; `settings` are all else that it depends on."""
-        shapes = (None if each is None else each.shape for each in inputs)
-        key = (*settings, *shapes)
+        key = (*settings, *(each.shape for each in inputs))
         captured = self._captured.get(key)
         if captured is None:
-            moved = [None if each is None else to_gpu(each, self._device) for each in inputs]
+            moved = [each.pin_memory().to(self._device, non_blocking=True) for each in inputs]
             if key not in self._seen:
                 self._seen.add(key)
                 return self._function(moved)
             captured = self._captured[key] = self._capture(moved)
         else:
             for own, given in zip(captured.inputs, inputs, strict=True):
-                if own is not None and given is not None:
-                    own.copy_(given.pin_memory(), non_blocking=True)
+                own.copy_(given.pin_memory(), non_blocking=True)
         captured.graph.replay()
         return captured.result.clone()
 
-    def _capture(self, inputs: Sequence[Tensor | None]) -> "_Captured":
+    def _capture(self, inputs: Sequence[Tensor]) -> "_Captured":
         graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
         with torch.cuda.graph(graph, pool=self._pool, stream=stream):
             result = self._function(inputs)
@@ -58,10 +56,5 @@ class Graphs:
 
 class _Captured(NamedTuple):
     graph: torch.cuda.CUDAGraph
-    inputs: Sequence[Tensor | None]
+    inputs: Sequence[Tensor]
     result: Tensor
-
-
-def to_gpu(tensor: Tensor, device: torch.device) -> Tensor:
-    """A tensor of the CPU on a GPU, whose stream waits for it; this process does not."""
-    return tensor.pin_memory().to(device, non_blocking=True)

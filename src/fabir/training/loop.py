@@ -211,49 +211,38 @@ class Trainer:
             with nullcontext() if last else self.accelerator.no_sync(self.network):
                 inputs = self._inputs(part, scale)
                 if self.graphs is None:
-                    total += self._gradient(
-                        [None if i is None else i.to(self.device) for i in inputs]
-                    )
+                    total += self._gradient([each.to(self.device) for each in inputs])
                 else:
                     total += self.graphs(inputs, self._dropout)
         return total
 
-    def _inputs(self, rows: np.ndarray, scale: float) -> list[Tensor | None]:
-        """The tensors of a batch and of its targets: `_gradient` takes them."""
+    def _inputs(self, rows: np.ndarray, scale: float) -> list[Tensor]:
+        """What `_gradient` takes: the tensors of a batch and of its targets."""
         examples = self.examples
-        shapes = () if self.graphs is None else (examples.graph_steps, 1)
-        batch, truth = examples.batch(rows, *shapes)
-        teacher = examples.teacher_batch(rows, batch.passage.shape[1])
+        batch, truth = examples.batch(rows, few_shapes=self.graphs is not None)
         weight = self.config.distillation_weight * examples.taught(rows)
-        targets = truth, teacher, weight, examples.answerable(rows), torch.tensor(scale)
-        return [*map(torch.from_numpy, batch), *targets]
+        targets = [truth, examples.answerable(rows), torch.tensor(scale), weight]
+        teacher = examples.teacher_batch(rows, batch.passage.shape[1])
+        return [*map(torch.from_numpy, batch), *targets, *([] if teacher is None else [teacher])]
 
-    def _gradient(self, inputs: Sequence[Tensor | None]) -> Tensor:
-        """Add the gradient of a scaled loss; returns it."""
-        batch = Batch(*inputs[: len(Batch._fields)])
-        loss = self._loss(batch, *inputs[len(batch) :])
+    def _gradient(self, inputs: Sequence[Tensor]) -> Tensor:
+        """Add the gradient of a batch's loss times a factor; returns that product."""
+        config, batch = self.config, Batch(*inputs[: len(Batch._fields)])
+        truth, answerable, scale, weight, *taught = inputs[len(batch) :]
+        teacher = taught[0] if taught else None
+        enabled, smoothing = config.precision == "bf16", config.label_smoothing
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
+            logits = self.network(batch)
+        if logits.no_answer is None:
+            loss = span_loss(logits, truth, smoothing, teacher, weight)
+        else:
+            loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
+            # Without unanswerable questions a head stays: it would learn that all have an answer.
+            share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
+            loss = loss + share * no_answer_loss(logits.no_answer, answerable)
+        loss = scale * loss
         self.accelerator.backward(loss)
         return loss.detach()
-
-    def _loss(
-        self,
-        batch: Batch[Tensor],
-        truth: Tensor,
-        teacher: Tensor | None,
-        weight: Tensor,
-        answerable: Tensor,
-        scale: Tensor,
-    ) -> Tensor:
-        config = self.config
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
-            logits = self.network(batch)
-        smoothing = config.label_smoothing
-        if logits.no_answer is None:
-            return scale * span_loss(logits, truth, smoothing, teacher, weight)
-        loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
-        # Without unanswerable questions a head stays: it would learn that all have an answer.
-        share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
-        return scale * (loss + share * no_answer_loss(logits.no_answer, answerable))
 
     def _evaluation_due(self) -> bool:
         times, step = self.config.evaluations, self.progress.step

@@ -1,10 +1,17 @@
 """Muon: steps by the orthogonalised momentum of matrices."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import (
+    Tensor,
+    _foreach_add_,  # pyright: ignore[reportPrivateImportUsage]
+    _foreach_lerp,  # pyright: ignore[reportPrivateImportUsage]
+    _foreach_lerp_,  # pyright: ignore[reportPrivateImportUsage]
+    _foreach_mul_,  # pyright: ignore[reportPrivateImportUsage]
+    nn,
+)
 from torch.optim import Optimizer
 
 _FACTORS = 3.4445, -4.7750, 2.0315  # of x, x³ and x⁵ (Jordan et al. 2024)
@@ -32,25 +39,25 @@ class Muon(Optimizer):
     def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Update all matrices that have a gradient."""
         for group in self.param_groups:
-            alike: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
+            alike: dict[torch.Size, list[Tensor]] = defaultdict(list)
             for matrix in group["params"]:
                 if matrix.grad is not None:
                     alike[matrix.shape].append(matrix)
             for shape, matrices in alike.items():
                 update = orthogonalised(torch.stack(self._nesterov(matrices)))
                 rate = _OF_ADAMS * max(shape) ** 0.5 * group["lr"]
-                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_add_(matrices, update.to(matrices[0]).unbind(), alpha=-rate)
+                _foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
+                _foreach_add_(matrices, update.to(matrices[0]).unbind(), alpha=-rate)
 
-    def _nesterov(self, matrices: list[nn.Parameter]) -> Sequence[Tensor]:
+    def _nesterov(self, matrices: list[Tensor]) -> list[Tensor]:
         """Update the momenta; returns the Nesterov directions, made of gradients and momenta."""
         gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
         for matrix, gradient in zip(matrices, gradients, strict=True):
             if "momentum_buffer" not in self.state[matrix]:
                 self.state[matrix]["momentum_buffer"] = torch.zeros_like(gradient)
         momenta = [self.state[matrix]["momentum_buffer"] for matrix in matrices]
-        torch._foreach_lerp_(momenta, gradients, 1 - _MOMENTUM)
-        return torch._foreach_lerp(gradients, momenta, _MOMENTUM)
+        _foreach_lerp_(momenta, gradients, 1 - _MOMENTUM)
+        return list(_foreach_lerp(gradients, momenta, _MOMENTUM))
 
 
 def orthogonalised(matrices: Tensor) -> Tensor:

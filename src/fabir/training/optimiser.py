@@ -57,9 +57,9 @@ def _with_weight_decay(network: nn.Module, config: TrainingConfig) -> list[Optim
 
 def add_l2(network: nn.Module, l2: float) -> None:
     """Add to the gradients that of `l2 / 2` times the squared norm of all trained weights."""
-    trained = [parameter for parameter in network.parameters() if parameter.grad is not None]
-    gradients = [parameter.grad for parameter in trained]
-    torch._foreach_add_(gradients, [parameter.detach() for parameter in trained], alpha=l2)
+    for parameter in network.parameters():
+        if parameter.grad is not None:
+            parameter.grad.add_(parameter.detach(), alpha=l2)
 
 
 def state_dict(optimisers: Sequence[Optimizer], network: nn.Module) -> dict[str, dict[str, Tensor]]:
