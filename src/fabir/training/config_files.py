@@ -163,7 +163,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # The parser in C, where PyYAML has it, takes a tenth of the time.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        content = yaml.load(path.read_text(encoding="utf-8"), loader)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
