@@ -382,3 +382,34 @@ def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:
         rows = [vectors.words.index(word) for word in model.vocabulary.fixed[:10]]
         moved[decay] = (model.fixed_rows[:10] - torch.from_numpy(vectors.matrix[rows])).norm()
     assert 0 < moved[20.0] < moved[0.0] / 3
+
+
+@pytest.mark.parametrize("what", ["loss is", "weights are not finite"])
+def test_a_run_that_diverges_stops_and_keeps_its_checkpoint(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    folder = tmp_path / "run"
+    train_tiny(files, folder, run_config(NO_DROPOUT, epochs=1))
+    training: dict[str, Any] = {"epochs": 3, "schedule": "constant"}
+    with monkeypatch.context() as patch:
+        if what == "loss is":
+            training["learning_rate"] = 1e38
+        else:  # a gradient may be no number where the loss is one
+            step = Trainer.step
+
+            def damaged(self: Trainer) -> float:
+                loss = step(self)
+                next(self.reader.network.parameters()).data.fill_(float("nan"))
+                return loss
+
+            patch.setattr(Trainer, "step", damaged)
+            training["checkpoint_minutes"] = 0
+        with pytest.raises(
+            InputError, match=rf"{what}.*train with a lower.*is of step {PER_EPOCH}"
+        ):
+            train_tiny(files, folder, run_config(NO_DROPOUT, **training), resume=True)
+    progress, groups = load_checkpoint(folder)
+    assert progress.step == PER_EPOCH
+    assert all(weights.isfinite().all() for weights in groups["network"].values())
+    train_tiny(files, folder, run_config(NO_DROPOUT, epochs=2), resume=True)
+    assert load_checkpoint(folder)[0].epoch == 2

@@ -1,5 +1,6 @@
 """The training loop: batches, steps, evaluation on the dev set, checkpoints, resuming."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -68,6 +69,7 @@ class Trainer:
         self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches
         self._smooth: float | None = None  # the loss that is shown
         self._dropout: bool | None = None  # whether it is on
+        self._saved = 0  # the step of the last checkpoint
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
@@ -91,7 +93,11 @@ class Trainer:
             self.graphs, self.stream = Graphs(self._gradient, self.device), torch.cuda.Stream()
 
     def run(self) -> Progress:
-        """Train to the end, or until `patience` runs out."""
+        """Train to the end, or until `patience` runs out.
+
+        Raises:
+            InputError: the loss or a weight is not finite. The last checkpoint is from before.
+        """
         with self._tracking():
             return self._run()
 
@@ -104,6 +110,8 @@ class Trainer:
                 started = time.monotonic()
                 loss = self.step()
                 self.progress.seconds += time.monotonic() - started
+                if not math.isfinite(loss):
+                    raise InputError(self._diverged(f"the loss is {loss}"))
                 show(self._line(loss))
                 self.progress.losses += loss
                 if self._evaluation_due():
@@ -299,16 +307,27 @@ class Trainer:
         if not self.main:
             return
         network = self.reader.network
+        if not all(weights.isfinite().all() for weights in self.named.values()):
+            raise InputError(self._diverged("some weights are not finite"))
         groups = {
             "network": dict(network.state_dict()),
             "average": self.average,
             **state_dict(self.optimisers, network),
         }
         save_checkpoint(self.output, self.progress, groups)
+        self._saved = self.progress.step
+
+    def _diverged(self, what: str) -> str:
+        return (
+            f"{self.output}: {what} after step {self.progress.step}: train with a lower "
+            f"training.learning_rate ({self.config.learning_rate:g} now), or limit gradients with "
+            f"training.clip; the last checkpoint is of step {self._saved}"
+        )
 
     def _resume(self, settings: str) -> None:
         self.progress, groups = load_checkpoint(self.output)
         self.progress.settings = settings
+        self._saved = self.progress.step
         try:
             self.reader.network.load_state_dict(groups.pop("network"))
         except RuntimeError as error:
