@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from fabir.training.notes import note
+
 Function = Callable[[Sequence[Tensor]], Tensor]
 
 
@@ -15,7 +17,8 @@ class Graphs:
 
     A small network launches thousands of kernels a step. To launch them one by one takes a
     processor longer than a GPU to run them. The function is called for the first inputs of a
-    shape, is captured with the next ones, and is not called for further ones.
+    shape, is captured with the next ones, and is not called for further ones. If it cannot be
+    captured, it is called for all.
 
     Args:
         function: all its work is on the GPU, as are its random numbers; its effects are in place
@@ -29,6 +32,7 @@ class Graphs:
         self._pool = torch.cuda.graph_pool_handle()
         self._seen: set[Hashable] = set()
         self._captured: dict[Hashable, _Captured] = {}
+        self._can_capture = True
         gc.freeze()  # otherwise every capture visits all texts
 
     def __call__(self, inputs: Sequence[Tensor], *settings: Hashable) -> Tensor:
@@ -37,20 +41,28 @@ class Graphs:
         captured = self._captured.get(key)
         if captured is None:
             moved = [each.pin_memory().to(self._device, non_blocking=True) for each in inputs]
-            if key not in self._seen:
-                self._seen.add(key)
+            if key in self._seen and self._can_capture:
+                captured = self._capture(moved)
+            self._seen.add(key)
+            if captured is None:
                 return self._function(moved)
-            captured = self._captured[key] = self._capture(moved)
+            self._captured[key] = captured
         else:
             for own, given in zip(captured.inputs, inputs, strict=True):
                 own.copy_(given.pin_memory(), non_blocking=True)
         captured.graph.replay()
         return captured.result.clone()
 
-    def _capture(self, inputs: Sequence[Tensor]) -> "_Captured":
+    def _capture(self, inputs: Sequence[Tensor]) -> "_Captured | None":
         graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
-        with torch.cuda.graph(graph, pool=self._pool, stream=stream):
-            result = self._function(inputs)
+        try:
+            with torch.cuda.graph(graph, pool=self._pool, stream=stream):
+                result = self._function(inputs)
+        except RuntimeError as error:  # such as for a network that reads a value of the GPU
+            self._can_capture = False
+            why = str(error).partition("\n")[0]
+            note(f"the network cannot be a CUDA graph, and trains without: {why}")
+            return None
         return _Captured(graph, inputs, result)
 
 
