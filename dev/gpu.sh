@@ -35,7 +35,7 @@ work() {
     selectors-in-different-layers" "$@"
   row a3-figure-8 "bidaf-cs224n a3-charemb a3-charemb-triselfatt a3-charemb-condoutput
     a3-charemb-triselfatt-condoutput" "$@"
-  row rnet-table-1 "rnet-1-characters rnet-2-attention rnet-3-gated rnet-5-output" "$@"
+  row rnet-table-1 "rnet-0-baseline rnet-1-characters rnet-2-attention rnet-3-gated rnet-5-output" "$@"
 }
 
 pids=

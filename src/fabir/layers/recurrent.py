@@ -14,7 +14,7 @@ class Bidirectional(nn.Module):
 
     The second reads each sequence reversed within its own length, so that it starts at the last
     real token. This equals packing, can be exported, and is faster on a CPU. On a GPU it is in
-    float32: autocast to bfloat16 takes float16 for recurrent networks, and gradients overflow.
+    float32, since autocast to bfloat16 takes float16 for recurrent networks, whose range is small.
 
     Args:
         inputs: features of the input
