@@ -22,12 +22,13 @@ row() { # STUDY "ROW ..." OPTION ...
   case $status in
     0) ;;
     124 | 130 | 137) echo "the time is over in $study"; exit 0 ;;
-    *) exit "$status" ;;
+    *) failed=$status ;; # a row diverged, as is said above
   esac
 }
 
 # A worker skips a row that another one trains.
 work() {
+  failed=0
   row fabir-table-2 "fabir bidaf" "$@"
   row qanet-ablation "qanet qanet-no-self-attention qanet-no-convolution" "$@"
   row fabir-table-1 "fabir no-characters no-convolution linear-selector selector-width-1" "$@"
@@ -36,6 +37,7 @@ work() {
   row a3-figure-8 "bidaf-cs224n a3-charemb a3-charemb-triselfatt a3-charemb-condoutput
     a3-charemb-triselfatt-condoutput" "$@"
   row rnet-table-1 "rnet-0-baseline rnet-1-characters rnet-2-attention rnet-3-gated rnet-5-output" "$@"
+  exit "$failed"
 }
 
 pids=

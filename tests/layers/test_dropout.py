@@ -65,6 +65,12 @@ def test_can_be_turned_off_and_on_in_a_whole_network() -> None:
     assert float((network(x) == 0).double().mean()) == pytest.approx(0.75, abs=0.1)
 
 
+def test_the_highest_rate_still_keeps_something() -> None:
+    dropped = Dropout(0.999)(torch.ones(1000, 100))
+    assert 0 < (dropped > 0).float().mean() < 0.01
+    assert dropped.isfinite().all()
+
+
 def test_nothing_to_drop() -> None:
     assert Dropout(0.5)(torch.ones(2, 0)).shape == (2, 0)
 

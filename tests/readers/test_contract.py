@@ -253,6 +253,7 @@ def learn(
     pytest.fail(f"the loss is still {loss:.2f}")
 
 
+@pytest.mark.slow
 def test_learns_four_examples_by_heart(reader: TorchModel) -> None:
     # What the papers begin with is slow, or gets stuck in networks of this size.
     easy = {"init": "matching", "word_activation": "none"}

@@ -107,6 +107,39 @@ def test_a_row_may_have_training_files_of_its_own(
         reproduce(study, "one", used, tmp_path / "a")
 
 
+def test_a_rows_file_may_be_called_what_the_main_sample_is(
+    study: Study, files: Files, tmp_path: Path
+) -> None:
+    """The row is trained on a sample of it, not on the main sample twice."""
+    plain = replace(study.rows[0], train=("train.json",))
+    used = data(files)
+    assert used.train[0].with_name("train.json") == files.train
+    records = json.loads(files.train.read_text())
+    for article in records["data"]:
+        article["title"] = "another"
+    files.train.write_text(json.dumps(records))
+    reproduce(replace(study, rows=(plain,)), "one", used, tmp_path / "a")
+    own = read_squad(tmp_path / "a" / "further-train.json.gz")
+    assert {passage.title for passage in own.passages} == {"another"}
+    steps = json.loads((tmp_path / "a" / "plain" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert steps["step"] > len(list(own.questions)) / TRAINING["batch_size"] + 1
+
+
+def test_a_row_that_diverges_does_not_keep_others_from_their_results(
+    study: Study, files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, wide = study.rows
+    wild = replace(plain, training={"one": {"learning_rate": 1e38, "schedule": "constant"}})
+    both = replace(study, rows=(wild, wide))
+    for missing in (2, 1):
+        with pytest.raises(InputError, match="rows without a result, for the reasons above: plain"):
+            reproduce(both, "one", data(files), tmp_path)
+        said = capsys.readouterr().err
+        assert f"row 1 of {missing}: plain" in said
+        assert re.search(r"row plain: .*train with a lower training\.learning_rate", said)
+        assert list(json.loads((tmp_path / "results.json").read_text())["rows"]) == ["wide"]
+
+
 def test_the_report_has_ours_beside_the_papers(done: Path) -> None:
     results = json.loads((done / "results.json").read_text())
     page = (done / "report.md").read_text()
@@ -158,7 +191,7 @@ def test_a_run_that_broke_off_goes_on(
     study: Study, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "best_scores", lambda _: 1 / 0)
+        patch.setattr(runner, "best_scores", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             reproduce(study, "one", data(files), tmp_path, ["plain"])
     trained = (tmp_path / "plain" / "network.safetensors").read_bytes()

@@ -151,6 +151,19 @@ def test_a_file_is_read_by_as_many_of_the_first_teachers_as_it_says(teacher: Pat
             np.testing.assert_array_equal(said[row], expected[question])
 
 
+def test_a_file_is_read_by_no_more_teachers_than_there_are(teacher: Path) -> None:
+    part = build_features(dataset())
+    with pytest.raises(InputError, match=r"taught is \[1, 2\], with 1 teachers: name as many"):
+        teacher_probabilities([teacher], [part, part], replace(CONFIG, taught=(1, 2)), 0)
+
+
+def test_a_file_of_which_no_question_can_be_read_has_no_probabilities(teacher: Path) -> None:
+    part = build_features(dataset())
+    said = teacher_probabilities([teacher], [part], replace(CONFIG, max_passage=1), 0)
+    assert len(said) == len(part.questions)
+    assert not len(said.values)
+
+
 def test_a_question_of_which_no_teacher_says_anything_has_the_loss_of_its_answer() -> None:
     logits = SpanLogits(*torch.randn(2, 2, 7, generator=torch.Generator().manual_seed(0)))
     spans = torch.tensor([[0, 1], [3, 3]])

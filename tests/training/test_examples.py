@@ -62,6 +62,20 @@ def test_a_mix_has_a_share_for_each_file() -> None:
         epoch(0, 3, 1)
 
 
+@pytest.mark.parametrize("unusable", [0, 1])
+def test_a_share_of_a_file_needs_a_question_that_can_be_used(unusable: int) -> None:
+    features = build_features(dataset())
+    vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig())
+    most = features.passages.lengths.max() - 1
+    too_long = features.passages.lengths[features.passage_of] > most
+    file_of = np.where(too_long, unusable, 1 - unusable)
+    with pytest.raises(InputError, match=rf"a share for training file {unusable + 1}, of which no"):
+        usable_examples(features, vocabulary, TrainingConfig(max_passage=most, mix=(1, 1)), file_of)
+    if unusable:
+        config = TrainingConfig(max_passage=most, mix=(1, 0))
+        assert len(usable_examples(features, vocabulary, config, file_of).rows)
+
+
 @pytest.mark.parametrize("together", [1, 2, 99])
 def test_questions_about_a_passage_are_read_together(together: int) -> None:
     config = TrainingConfig(batch_size=6, length_groups=1, questions_per_passage=together)
@@ -80,9 +94,11 @@ def test_questions_about_a_passage_are_read_together(together: int) -> None:
         assert spans.shape == (len(rows), 2)
 
 
-@pytest.mark.parametrize("mix", [(0.0, 1.0), (1.0, -1.0)])
-def test_shares_are_not_negative_and_the_first_is_not_none(mix: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="mix has a share above 0 for the first file"):
+@pytest.mark.parametrize("mix", [(0.0, 1.0), (1.0, -1.0), (1.0, np.inf), (np.inf,), (1.0, np.nan)])
+def test_shares_are_finite_and_not_negative_and_the_first_is_not_none(
+    mix: tuple[float, ...],
+) -> None:
+    with pytest.raises(ValueError, match="mix has finite shares, one above 0 for the first file"):
         TrainingConfig(mix=mix)
 
 

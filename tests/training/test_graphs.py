@@ -23,7 +23,7 @@ def test_a_graph_adds_the_same_gradient_as_its_function() -> None:
         loss.backward()
         return loss.detach()
 
-    graphs = Graphs(add_gradient, device)
+    graphs = Graphs(device)
     with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(4):
             x, scale = torch.randn(5, 3), torch.rand(())
@@ -32,6 +32,6 @@ def test_a_graph_adds_the_same_gradient_as_its_function() -> None:
             assert layer.weight.grad is not None
             gradient = layer.weight.grad.clone()
             layer.zero_grad(set_to_none=False)
-            assert graphs([x, scale]).item() == pytest.approx(expected, rel=1e-5)
+            assert graphs(add_gradient, [x, scale]).item() == pytest.approx(expected, rel=1e-5)
             torch.testing.assert_close(layer.weight.grad, gradient)
     assert calls == 4 + 2  # once as it is, once captured

@@ -384,9 +384,16 @@ def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:
     assert 0 < moved[20.0] < moved[0.0] / 3
 
 
-@pytest.mark.parametrize("what", ["loss is", "weights are not finite"])
+@pytest.mark.parametrize(
+    ("what", "seen_by"),
+    [
+        ("loss is", "step"),
+        ("weights are not finite", "checkpoint"),
+        ("weights are not finite", "evaluation"),
+    ],
+)
 def test_a_run_that_diverges_stops_and_keeps_its_checkpoint(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, seen_by: str
 ) -> None:
     folder = tmp_path / "run"
     train_tiny(files, folder, run_config(NO_DROPOUT, epochs=1))
@@ -403,7 +410,7 @@ def test_a_run_that_diverges_stops_and_keeps_its_checkpoint(
                 return loss
 
             patch.setattr(Trainer, "step", damaged)
-            training["checkpoint_minutes"] = 0
+            training |= {"checkpoint_minutes": 0} if seen_by == "checkpoint" else {"evaluations": 4}
         with pytest.raises(
             InputError, match=rf"{what}.*train with a lower.*is of step {PER_EPOCH}"
         ):

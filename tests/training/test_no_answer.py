@@ -244,12 +244,15 @@ def test_without_unanswerable_questions_a_head_stays_as_it_is(
     assert not any(name.startswith("no_answer.") for name in changed)
 
 
-def test_a_head_can_be_trained_alone(with_head: tuple[Path, Files], tmp_path: Path) -> None:
+def test_a_head_can_be_trained_alone(
+    with_head: tuple[Path, Files], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, files = with_head
     old = TorchModel.load(folder)
     alone = run_config(epochs=3, evaluations=1, average=0.5, no_answer_alone=True)
     config = replace(alone, reader="crossconv", network=old.config)
     train_tiny(files, tmp_path / "run", config, vectors=None, start=folder)
+    assert capsys.readouterr().err.endswith(" after epoch 3 of 3\n")
     new, was = TorchModel.load(tmp_path / "run").network.state_dict(), old.network.state_dict()
     changed = {name for name in was if not torch.equal(was[name], new[name])}
     assert changed

@@ -22,6 +22,7 @@ from fabir.text.vectors import read_vectors
 from fabir.text.vocabulary import VocabularyConfig
 from fabir.training.checkpoint import load_checkpoint, save_checkpoint
 from fabir.training.inputs import RunFiles
+from fabir.training.loop import Trainer
 from fabir.training.run import prepare
 from fabir.training.settings import VectorsConfig
 from factories import small_reader
@@ -280,6 +281,32 @@ def test_what_a_checkpoint_lacks_or_has_cannot_change(
     after = run_config(**{"epochs": 2, name: now})
     with pytest.raises(InputError, match=line):
         train_tiny(files, tmp_path, after, resume=True)
+
+
+@pytest.mark.parametrize("changed", [{"batch_size": 9}, {"length_groups": 3}, {"seed": 1}])
+def test_an_epoch_goes_on_with_its_own_batches(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]
+) -> None:
+    """The first one too. Between epochs the number of batches alone is fixed."""
+    other, step = run_config(epochs=2, **changed), Trainer.step
+
+    def stopping(self: Trainer) -> float:
+        if self.progress.step == 2:
+            raise KeyboardInterrupt
+        return step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "step", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            train_tiny(files, tmp_path / "run", run_config(epochs=1, checkpoint_minutes=0))
+    with pytest.raises(InputError, match=r"with other batches: .* batch_size, mix, length_groups"):
+        train_tiny(files, tmp_path / "run", other, resume=True)
+    train_tiny(files, tmp_path / "run", CONFIG, resume=True)
+    if "batch_size" in changed:
+        with pytest.raises(InputError, match="with other batches"):
+            train_tiny(files, tmp_path / "run", other, resume=True)
+    else:
+        train_tiny(files, tmp_path / "run", other, resume=True)
 
 
 def test_as_many_rows_as_there_are_can_be_resumed(files: Files, tmp_path: Path) -> None:

@@ -15,15 +15,16 @@ _POOL = 1 << 23  # elements; few enough to stay in a processor's last cache
 class Dropout(nn.Module):
     """Zeroes elements with probability `rate` (rounded to 1/256) and rescales the others.
 
-    A mask is a slice of one fixed pool of independent draws. Each call draws the slice's start.
-    Elements of a mask are independent. Two masks are equal only if they have the same start.
+    On a GPU it is torch's. On a CPU a mask is a slice of one fixed pool of independent draws. Each
+    call draws the slice's start. Elements of a mask are independent. Two masks are equal only if
+    they have the same start.
     """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
         if not 0 <= rate < 1:
             raise ValueError(f"a dropout rate must be at least 0 and below 1, got {rate}")
-        self.threshold = round(rate * 256)
+        self.threshold = min(255, round(rate * 256))
         self.enabled = True
 
     def forward(self, x: Tensor) -> Tensor:

@@ -247,7 +247,10 @@ class AdditiveAttention(nn.Module):
         parts = query.split(max(1, _CELLS // max(1, cells)), dim=1)
         if torch.is_grad_enabled() and len(parts) > 1:
             gathered = [
-                checkpoint(self._gather, words, x, mask, use_reentrant=False) for x in parts
+                checkpoint(
+                    self._gather, words, x, mask, use_reentrant=False, preserve_rng_state=False
+                )
+                for x in parts
             ]
         else:
             gathered = [self._gather(words, x, mask) for x in parts]

@@ -59,7 +59,8 @@ def reproduce(
     Raises:
         InputError: an unknown budget or row, files that cannot be read, a folder that holds
             another study, budget or data, or a row with other settings, or a launcher that has
-            started several processes for one row.
+            started several processes for one row; a training that diverges, once the other rows
+            are done.
     """
     if in_launcher():
         raise InputError("a study starts its own processes: run it without torchrun or accelerate")
@@ -82,16 +83,24 @@ def reproduce(
         majority = evaluate(dev, {question.id: "" for _, question in dev.questions})
         with table.opened() as results:
             results["majority"] = majority
+    failed = []
     for number, run in enumerate(missing, 1):
         with locked(output / f"{LOCK}.{run.folder}") as ours:
             if ours and table.begin(run):
                 print(f"row {number} of {len(missing)}: {run.folder}", file=sys.stderr)
                 with_further = replace(used, train=used.train + further[run.folder])
-                scores = _row(run.config, with_further, dev, output / run.folder)
-                table.finish(run, scores, _machine())
+                try:
+                    scores = _row(run.config, with_further, dev, output / run.folder)
+                except InputError as error:
+                    print(f"row {run.folder}: {error}", file=sys.stderr)
+                    failed.append(run.folder)
+                else:
+                    table.finish(run, scores, _machine())
             else:
                 who = "was measured" if ours else "is being trained"
                 print(f"row {run.folder} {who} by another process", file=sys.stderr)
+    if failed:
+        raise InputError(f"rows without a result, for the reasons above: {', '.join(failed)}")
     return table.report
 
 
@@ -142,7 +151,8 @@ def _further(run: Run, beside: Path, questions: int, output: Path) -> tuple[Path
     found = [beside.with_name(name) for name in run.row.train]
     if missing := [path for path in found if not path.exists()]:
         raise InputError(f"row {run.row.name} trains on {missing[0]} too, which is not there")
-    return tuple(_sample(path, questions, output / f"{path.stem}.json.gz") for path in found)
+    parts = (output / f"further-{path.stem}.json.gz" for path in found)  # none is the main sample
+    return tuple(_sample(path, questions, part) for path, part in zip(found, parts, strict=True))
 
 
 def _sample(path: Path, questions: int, part: Path) -> Path:
@@ -174,7 +184,7 @@ def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict
         reader.network.cuda()
     seconds = statistics.median(_seconds(reader, timed) for _ in range(_ROUNDS))
     return {
-        **best_scores(folder),
+        **best_scores(folder, last=config.training.no_answer_alone),
         **hours_until(folder, _GOAL),
         "curve": curve(folder),
         "parameters": sum(weights.numel() for weights in reader.network.parameters()),

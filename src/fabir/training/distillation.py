@@ -58,8 +58,13 @@ def teacher_probabilities(
 
     Raises:
         InputError: the student may say by such a place that there is no answer, a teacher not. If
-            only the teacher may, its other places teach.
+            only the teacher may, its other places teach. Or `taught` counts more teachers.
     """
+    if max(config.taught, default=0) > len(teachers):
+        raise InputError(
+            f"training.taught is {list(config.taught)}, with {len(teachers)} teachers: name as "
+            "many with --teacher"
+        )
     said = [
         _average([_cached(folder, part, config, places, cache) for folder in teachers[:readers]])
         if readers
@@ -137,6 +142,8 @@ def _read(teacher: Model, features: Features, config: TrainingConfig) -> Ragged:
     used = np.where(usable, lengths, 0)
     offsets = np.concatenate([[0], np.cumsum(used)])
     values = np.empty((offsets[-1], 2), np.float16)
+    if not len(rows):
+        return Ragged(values, offsets)
     rows = rows[np.lexsort((passage_of[rows], lengths[rows]))]
     batches = np.split(rows, np.flatnonzero(np.diff(np.cumsum(lengths[rows]) // _TOKENS)) + 1)
 

@@ -168,4 +168,10 @@ def usable_examples(
             f"{config.max_passage} words; --on-unaligned widen takes answers inside words"
         )
     rows = np.flatnonzero(usable)
+    for number, share in enumerate(config.mix):
+        if share and not (file_of[rows] == number).any():
+            raise InputError(
+                f"training.mix has a share for training file {number + 1}, of which no question "
+                "can be trained on"
+            )
     return Examples(table, passages, questions, rows, features.passage_of, features.spans, file_of)

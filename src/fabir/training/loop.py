@@ -90,7 +90,7 @@ class Trainer:
         self.graphs = self.stream = None
         if self.device.type == "cuda" and self.accelerator.num_processes == 1:
             # Graphs can be captured on a stream of one's own alone.
-            self.graphs, self.stream = Graphs(self._gradient, self.device), torch.cuda.Stream()
+            self.graphs, self.stream = Graphs(self.device), torch.cuda.Stream()
 
     def run(self) -> Progress:
         """Train to the end, or until `patience` runs out.
@@ -144,6 +144,8 @@ class Trainer:
         batches = self._epoch(progress.epoch)
         if rate is None:
             rate = learning_rate(self.config, progress.step + 1, self.total)
+        if self.stream is not None:
+            self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):  # nothing without one
             loss = self._step(batches[progress.batch], rate)
         progress.step += 1
@@ -169,7 +171,7 @@ class Trainer:
         """
         config, progress = self.config, self.progress
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        torch.manual_seed((config.seed * 1_000_003 + progress.step) * 64 + rank)
+        torch.manual_seed(((config.seed * 1_000_003 + progress.step) * 64 + rank) % 2**63)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate
@@ -221,7 +223,7 @@ class Trainer:
                 if self.graphs is None:
                     total += self._gradient([each.to(self.device) for each in inputs])
                 else:
-                    total += self.graphs(inputs, self._dropout)
+                    total += self.graphs(self._gradient, inputs, self._dropout)
         return total
 
     def _inputs(self, rows: np.ndarray, scale: float) -> list[Tensor]:
@@ -258,6 +260,7 @@ class Trainer:
         return due or step == self.total
 
     def _evaluate(self) -> None:
+        self._check_weights()
         with self._averaged():
             scores = self.scores()
             progress = self.progress
@@ -306,9 +309,8 @@ class Trainer:
     def _save(self) -> None:
         if not self.main:
             return
+        self._check_weights()
         network = self.reader.network
-        if not all(weights.isfinite().all() for weights in self.named.values()):
-            raise InputError(self._diverged("some weights are not finite"))
         groups = {
             "network": dict(network.state_dict()),
             "average": self.average,
@@ -316,6 +318,10 @@ class Trainer:
         }
         save_checkpoint(self.output, self.progress, groups)
         self._saved = self.progress.step
+
+    def _check_weights(self) -> None:
+        if not all(weights.isfinite().all() for weights in self.named.values()):
+            raise InputError(self._diverged("some weights are not finite"))
 
     def _diverged(self, what: str) -> str:
         return (

@@ -38,14 +38,16 @@ def _evaluations(folder: Path) -> list[dict[str, float]]:
     return [line for line in _lines(folder) if "f1" in line]
 
 
-def best_evaluation(folder: Path) -> dict[str, float]:
-    """The line of the evaluation with the highest F1, whose weights are in the folder."""
-    return max(_evaluations(folder), key=lambda line: line["f1"])
+def best_evaluation(folder: Path, *, last: bool = False) -> dict[str, float]:
+    """The line of the evaluation with the highest F1, or of the last one: whose weights are in the
+    folder."""
+    found = _evaluations(folder)
+    return found[-1] if last else max(found, key=lambda line: line["f1"])
 
 
-def best_scores(folder: Path) -> dict[str, float]:
+def best_scores(folder: Path, *, last: bool = False) -> dict[str, float]:
     """The scores of `best_evaluation`."""
-    best = best_evaluation(folder)
+    best = best_evaluation(folder, last=last)
     return {name: value for name, value in best.items() if name not in _COURSE}
 
 

@@ -33,7 +33,9 @@ from fabir.training.settings import RunConfig, TrainingConfig
 from fabir.training.trackers import check_trackers
 
 _HEAD = "no_answer."  # begins the names of its weights
-_ANSWERS = " answers "  # begins the last digest of a checkpoint's settings
+# Each begins a digest in a checkpoint's settings. Older versions wrote none of them.
+_ANSWERS, _BATCHES = " answers ", " batches "
+_DRAW = "batch_size", "mix", "length_groups", "questions_per_passage", "seed"
 
 
 def train(
@@ -74,7 +76,7 @@ def train(
         # The job has no name here, so that `launch` can free it.
         launch(_job(config, files, output, resume, tuple(log_with)), processes)
         if first:  # which writes the metrics; others may be here before
-            best = best_evaluation(output)
+            best = best_evaluation(output, last=config.training.no_answer_alone)
             scores = f"F1 {best['f1']:.1f}, EM {best['exact']:.1f}"
             note(f"{output}: {scores} after epoch {best['epoch']:g} of {config.training.epochs}")
         return load_checkpoint(output)[0].best_f1
@@ -109,7 +111,7 @@ def _job(
         _check_tokeniser(config, read_vocabulary(folder), folder)
     ready = prepare(config, files)
     examples, settings = ready.examples, " ".join([ready.settings, *digests])
-    settings += _ANSWERS + _answers(examples, dev)
+    settings += _ANSWERS + _answers(examples, dev) + _BATCHES + _batches(config.training)
     if resume:
         batches = len(examples.epoch(0, config.training))
         words = len(ready.reader.fixed_rows)
@@ -197,18 +199,20 @@ def _check_resumable(
     output: Path, settings: str, batches: int, fixed_words: int, config: TrainingConfig
 ) -> None:
     progress, groups = load_checkpoint(output)
-    (had, _, answered), (has, _, answers) = (
-        each.partition(_ANSWERS) for each in (progress.settings, settings)
+    (old, _, drawn), (new, _, draws) = (
+        each.partition(_BATCHES) for each in (progress.settings, settings)
     )
+    (had, _, answered), (has, _, answers) = (each.partition(_ANSWERS) for each in (old, new))
     if had != has:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file, vectors "
             "or teacher: resume with the same ones"
         )
-    if progress.step != progress.epoch * batches + progress.batch:
+    others = progress.step != progress.epoch * batches + progress.batch
+    if others or (progress.batch and drawn and drawn != draws):  # between epochs they may change
         raise InputError(
-            f"{output} was trained with other batches: resume with the same batch_size, "
-            "length_groups, max_passage and max_question"
+            f"{output} was trained with other batches: resume with the same {', '.join(_DRAW)}, "
+            "max_passage and max_question"
         )
     if answered and answered != answers:  # the checkpoints of older versions do not tell
         raise InputError(
@@ -306,6 +310,12 @@ def _answers(examples: Examples, dev: Dataset) -> str:
         answers = [answer.text for answer in question.answers]
         digest.update(ascii((passage.text, question.text, answers)).encode())
     return digest.hexdigest()
+
+
+def _batches(config: TrainingConfig) -> str:
+    """A digest of what decides the batches of an epoch, beside the questions."""
+    decides = [getattr(config, name) for name in _DRAW]
+    return hashlib.sha256(repr(decides).encode()).hexdigest()
 
 
 def _report(data: Dataset, features: Features, files: RunFiles) -> None:

@@ -22,7 +22,8 @@ class TrainingConfig:
             many in the example, some twice if the file has fewer. Empty for all questions of all
         length_groups: groups of similar length that batches are drawn from (thesis 6.2)
         questions_per_passage: the most questions about one passage that are read together. They
-            share the encoding of the passage. More are faster and make batches less varied
+            share the encoding of the passage, but not on a GPU. More are faster and make batches
+            less varied
         max_passage: words of a passage; training leaves out longer ones
         max_question: words of a question; training leaves out longer ones
         optimiser: "adamw", which is Adam without `weight_decay`; "muon" for matrices and AdamW for
@@ -51,7 +52,8 @@ class TrainingConfig:
             kept; 0 for none
         label_smoothing: share of a target spread over the neighbours of the true word
         distillation_weight: share of a target that is the teachers' probabilities (knowledge
-            distillation), if there are teachers. For a question without an answer it is 1
+            distillation), if there are teachers. For a question without an answer it is 1, if
+            the network has a head that tells so
         taught: of each training file how many of the teachers read it, from the first on. With 0
             its answers are learnt alone. Empty for all teachers and files
         no_answer_weight: weight of the loss of a head that tells whether there is an answer
@@ -133,8 +135,11 @@ class TrainingConfig:
         self._check_together()
 
     def _check_files(self) -> None:
-        if self.mix and (min(self.mix) < 0 or self.mix[0] <= 0):
-            raise ValueError("mix has a share above 0 for the first file and none below 0")
+        if self.mix and not (self.mix[0] > 0 and all(0 <= each < math.inf for each in self.mix)):
+            raise ValueError(
+                "mix has finite shares, one above 0 for the first file and none below 0, got "
+                f"{self.mix}"
+            )
         if min(self.taught, default=0) < 0:
             raise ValueError(f"taught has no number below 0, got {self.taught}")
 
