@@ -63,6 +63,20 @@ def test_english_with_a_few_other_signs_is_western(text: str) -> None:
     assert decode(text.encode("cp1252")) == text
 
 
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        (b"%PDF-1.7\n", "a PDF"),
+        (b"PK\x03\x04\x14\0", "a ZIP archive, such as an Office document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an Office or Outlook document of the old kind"),
+        (b"\x1f\x8b\x08", "a gzip file"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(start: bytes, kind: str) -> None:
+    with pytest.raises(InputError, match=f"not text, but {kind}: give it that ending"):
+        decode(start)
+
+
 def test_a_bad_byte_in_utf8_costs_one_character_and_is_named() -> None:
     losses: list[str] = []
     data = "Łódź and the café opened ".encode() + b"caf\xe9 in 1934."

@@ -202,6 +202,41 @@ def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "links",
+    [
+        '<div id="nav"><a href="a.html">Mills</a> <a href="b.html">Boats</a></div>',
+        '<ul class="top navbar"><li><a href="a.html">Mills</a></ul>',
+        '<p>Next: <a href="#Index" accesskey="n" rel="next">Index</a>, up: <a href="#Top">Time</a>',
+        '<table><tr><td><a rel="prev" href="a.html">Mills</a><td>Bridges</table>',
+        '<table><tr><td>Jump: <a href="#B">B</a> <a href="#C">C</a> <a href="#R">R</a></table>',
+    ],
+)
+def test_links_to_other_places_are_navigation(links: str) -> None:
+    assert text(f"{links}<h1>Bridges</h1><p>{BRIDGE}") == f"Bridges\n\n{BRIDGE}"
+
+
+def test_text_with_links_is_none() -> None:
+    notes = "It was built of oak. <a href='#1'>1</a> <a href='#2'>2</a> <a href='#3'>3</a>"
+    assert text(f"<p>{notes}").endswith("oak. 1 2 3")
+    long = f"<p>{BRIDGE * 10} <a rel=next href=b.html>Next</a>"
+    assert text(long).endswith("Next")
+    assert text("<div class=nav><h1>Mills</h1></div>") == "Mills"
+
+
+def test_signs_that_link_to_a_heading_are_no_text() -> None:
+    page = '<h1>Guide<a href="#guide">¶</a></h1><h2>Tar<span><a href="#tar">#</a></span></h2>'
+    assert text(f'{page}<p><a href="#oak">Oak</a> #1') == "Guide\n\nTar\n\nOak #1"
+
+
+def test_a_table_within_a_heading_is_a_table() -> None:
+    """The parser puts it there if the heading has no end."""
+    table = "<table><tr><th>Mill<th>Built<tr><td>Otto's<td>1902<tr><td>Ida's<td>1910</table>"
+    assert text(f"<h2>{table}</h2>") == text(table)
+    (heading, *_) = read_page(f"<h2>{table}Mills</h2>").paragraphs[::-1]
+    assert heading.heading
+
+
 def test_an_article_is_never_taken_for_navigation() -> None:
     assert text(f"<nav><a>Home</a><main><p>{BRIDGE}</main></nav>").endswith(BRIDGE)
     assert text(f"<header><h1>Bridges</h1></header><p>{BRIDGE}") == f"Bridges\n\n{BRIDGE}"

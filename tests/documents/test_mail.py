@@ -101,6 +101,39 @@ def test_a_text_with_a_name_is_read_if_it_is_shown_inline(tmp_path: Path) -> Non
     assert (found.text.split("\n\n")[-1], losses) == ("Bring boots.", [])
 
 
+def test_the_status_of_a_delivery_is_read(tmp_path: Path) -> None:
+    bounced = b"""Content-Type: multipart/report; report-type=delivery-status; boundary=x
+
+--x
+Content-Type: text/plain
+
+It failed.
+--x
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mill.example
+
+Final-Recipient: rfc822; ada@mill.example
+Status: 4.2.2 (mailbox full)
+--x--
+"""
+    found, losses = read(tmp_path, bounced)
+    assert found.text == (
+        "It failed.\n\nReporting-MTA: dns; mill.example\n\n"
+        "Final-Recipient: rfc822; ada@mill.example\nStatus: 4.2.2 (mailbox full)"
+    )
+    assert losses == []
+
+
+def test_parts_that_are_not_divided_as_the_header_says_are_named(tmp_path: Path) -> None:
+    mail = (
+        b"Subject: Mills\nContent-Type: multipart/mixed; boundary=x\n\n--y\n\nOpen daily.\n--y--\n"
+    )
+    found, [losses] = read(tmp_path, mail)
+    assert found.text == "Subject: Mills"
+    assert losses.endswith("its parts are not divided as its header says: they are not read")
+
+
 def test_all_texts_and_forwarded_mails_are_read(tmp_path: Path) -> None:
     mail = make("See below.")
     mail.make_mixed()

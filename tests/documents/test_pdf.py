@@ -97,6 +97,18 @@ def test_words_are_whole_at_line_ends(tmp_path: Path) -> None:
     assert text == "The meteorological station of Torvald is old."
 
 
+def test_a_long_word_in_small_letters_does_not_end_a_paragraph(tmp_path: Path) -> None:
+    small = "BT /F1 10 Tf 50 692 Td (The files are in ) Tj /F1 7 Tf (share/packages/wheels) Tj "
+    first = f"{small}/F1 10 Tf ( and are named) Tj ET\n"
+    text = text_of(tmp_path, first + lines(50, 112, "after the application of the mill, as here."))
+    assert "wheels and are named after the application" in text
+
+
+def test_capitals_are_whole_if_the_text_has_them_so(tmp_path: Path) -> None:
+    text = hyphens(tmp_path, "It is OPTIONAL here, and OP-", "TIONAL there, and no NON-", "ASCII.")
+    assert text == "It is OPTIONAL here, and OPTIONAL there, and no NON-ASCII."
+
+
 @pytest.mark.parametrize(
     ("texts", "whole"),
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fabir.documents.base import Document
 from fabir.documents.encodings import decode
 from fabir.documents.reading import read_documents
-from fabir.documents.text import markdown_headings, rst_headings
+from fabir.documents.text import markdown_headings, rst_headings, whole_words
 from fabir.errors import InputError
 
 FRENCH = (
@@ -109,6 +109,12 @@ def test_line_ends_of_old_macintoshes_are_line_ends(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"# Mill\r\rOf oak.\r\nOf stone.\rOf tin.")
     [found] = read_documents(tmp_path / "a.md", print)
     assert (found.text, found.title) == ("# Mill\n\nOf oak.\r\nOf stone.\nOf tin.", "Mill")
+
+
+def test_a_word_that_man_divides_stands_whole_in_its_first_line() -> None:
+    page = "It can be lo\u2010\n   cated here, or well\u2010\nknown\nto all, or \u2010\n   -n"
+    whole = "It can be located\n   here, or well\u2010\nknown\nto all, or \u2010\n   -n"
+    assert whole_words(page) == whole
 
 
 def test_text_has_the_file_s_name(tmp_path: Path) -> None:

@@ -495,7 +495,7 @@ def test_a_later_part_of_a_table_is_read_with_the_names_of_its_columns(tmp_path:
     index = build_small(tmp_path, {"a.md": text}, size=300)
     asking, pointing = asker(index, **{"1850": 0.9})
     found = asking.ask("When was pump K50 built?")[0]
-    assert pointing.read[0].startswith("Pumps\n\n| Pump | Built | Owner |\n| Pump K")
+    assert pointing.read[0].startswith("Pumps\n\n\t Pump\t  Built\t  Owner\t \n\t Pump K")
     assert text[found.start : found.end] == found.text == "1850"
     later = [each for each in index.search("owner", 50) if "Owner" not in each.text]
     assert len(later) > 4

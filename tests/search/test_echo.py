@@ -24,7 +24,8 @@ def kept(text: str, question: str = QUESTION) -> str:
 def test_everything_else_stays_where_it_was(text: str) -> None:
     for new in (blank_echoes(text, QUESTION, ENGLISH), blank_marks(text)):
         assert len(new) == len(text)
-        assert all(after in (before, " ") for before, after in zip(text, new, strict=True))
+        changed = {(old, now) for old, now in zip(text, new, strict=True) if old != now}
+        assert all(now == " " or (now == "\t" and old in " |") for old, now in changed)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,22 @@ def test_marks_of_headings_and_items_are_blank() -> None:
         == "a   bold    word ,  one more , 2 * 3"
     )
     assert blank_marks(text) == "  Fees\n\n  85 crowns\n    for - members\n   \n#1 is free"
+
+
+def test_cells_of_tables_are_parted_by_tabs() -> None:
+    table = "| Key | Use |\n|:--|---|\n| A | a\\|b |\n+---+---+\n|x|y|"
+    assert (
+        blank_marks(table) == "\t Key\t  Use\t \n         \n\t A\t  a\\|b\t \n         \n\tx\ty\t"
+    )
+    assert blank_marks("cat a | sort\n+1-2") == "cat a | sort\n+1-2"
+
+
+def test_directives_that_show_nothing_are_blank() -> None:
+    shown = "Of oak.\n\n.. note:: Open daily\n:width: 5"
+    text = f"Mills\n\n.. image:: mill.png\n   :width: 380 px\n\n{shown}"
+    read = blank_marks(text)
+    assert read.split() == ["Mills", *shown.split()]
+    assert len(read) == len(text)
 
 
 def test_numbers_in_brackets_before_items_are_blank() -> None:

@@ -23,6 +23,16 @@ LIST = (
     "We need these things for the journey:\n- a tent for four people, not a small one\n- two boats"
 )
 
+LOG = """2026-11-27 11:00:40 status installed libhandy-1-0:amd64 1.8.1-1
+2026-11-27 11:00:41 trigproc libc-bin:amd64 2.36-9+deb12u14 <none>
+2026-11-27 11:00:41 status installed libc-bin:amd64 2.36-9+deb12u14"""
+CHAT = """12/03/21, 14:05 - Anna Berg: The boat leaves on Friday from the old harbour
+12/03/21, 14:07 - Tom: Fine, I will bring the tent and the blue cooker along"""
+OPTIONS = """--indentless-lists       begin the items of a list where its key begins
+--in-place, -i           edit files in place (no backup, use caution)
+-v, --version            show the number of the version and end"""
+CELLS = "The mill of the town\tOtto Berg and his sons\nThe bridge beside it\ta company of Bergen"
+
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join)))
 def test_everything_stays_where_it_was(text: str) -> None:
@@ -59,6 +69,16 @@ def test_wrapped_lines_are_one_paragraph() -> None:
 def test_other_line_ends_divide(text: str) -> None:
     ends = [place for place, character in enumerate(text) if character == "\n"]
     assert divide(text).breaks == ends
+
+
+@pytest.mark.parametrize("text", [LOG, CHAT, OPTIONS, CELLS])
+def test_entries_options_and_rows_of_cells_are_no_wrapped_text(text: str) -> None:
+    assert unwrap_lines(text) == text
+
+
+def test_a_date_in_wrapped_text_is_no_entry() -> None:
+    text = "The bridge was built by the town of Bergen on\n12/03/1921 and was closed in the year of"
+    assert unwrap_lines(text) == text.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def pieces(text: str) -> list[str]:
         *("$1.5m", "$20", "€27,814", "£3bn", "$5k", "12:30", "9:15am", "10:59:58"),
         *("3/4", "11/25/2026", "2026-11-25", "31.12.1999"),
         *("🇩🇪", "👍🏽", "👩🏽‍🚒", "👨‍👩‍👧‍👦", "1️⃣", "❤️", "🏴\U000e0067\U000e0062\U000e007f"),
-        *("mia@qa.debian.org", "irc.libera.chat", "dh_make", "www.example.org/a_b"),
+        *("mia@qa.debian.org", "irc.libera.chat", "dh_make", "www.example.org/a_b", ".vimrc"),
         *("prov\u00adince", "Krol\u2060owska", "a\ufeffb"),
     ],
 )
@@ -61,6 +61,8 @@ def test_a_unit_is_one_piece(unit: str) -> None:
         ("20-year, a-7", ["20", "-", "year", ",", "a", "-", "7"]),
         ("it is 3.5. Then", ["it", "is", "3.5", ".", "Then"]),
         ("$20 million", ["$20", "million"]),
+        ("in .swp. The .b-c.d", ["in", ".swp", ".", "The", ".b-c.d"]),
+        ("it ends.then .The 3 .", ["it", "ends", ".", "then", ".", "The", "3", "."]),
         ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
         ("Hanna\u200b Krol\u200b,", ["Hanna", "Krol", ","]),
         ("a\u200bb", ["a", "b"]),

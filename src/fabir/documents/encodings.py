@@ -45,6 +45,15 @@ _NO_CHARSETS = frozenset(
 # Differences that tell nothing. Chaos is what looks like no text, coherence what like a language.
 _SAME_CHAOS, _SAME_COHERENCE = 0.01, 0.1
 _JAPANESE = re.compile(rb"\x1b\$[@B](?:[!-~]{2})+\x1b\([BJ]")  # escapes around its letters
+_OTHER_FILES = (  # what files begin with that are no texts
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive, such as an Office document"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office or Outlook document of the old kind"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+)
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _SAMPLE = 1 << 20  # bytes
 
@@ -59,6 +68,8 @@ def decode(data: bytes, declared: str = "", lost: Callable[[str], None] | None =
     Raises:
         InputError: the encoding is not certain, or the data is no text.
     """
+    if found := next((kind for start, kind in _OTHER_FILES if data.startswith(start)), ""):
+        raise InputError(f"not text, but {found}: give it that ending")
     if charset := marked(data):
         return _text(_declared(data, charset, lost))
     charset = _codec(declared) or ("iso2022_jp_2" if _JAPANESE.search(data) else "")

@@ -69,6 +69,16 @@ _COUNTERS = {
 }
 _COUNTED = frozenset(_COUNTERS.values())
 _NAVIGATION_ROLES = frozenset(["menu", "menubar", "navigation", "search"])
+_NAVIGATION_NAMES = frozenset(  # ids and classes
+    [
+        *("breadcrumb", "breadcrumbs", "nav", "navbar", "navigation"),
+        *("nav-panel", "navfooter", "navheader"),  # of Texinfo and DocBook
+    ]
+)
+_TO_NEIGHBOURS = "a[accesskey=n], a[accesskey=p], a[rel=next], a[rel=prev], a[rel=previous]"
+_MAX_LINKS = 300  # characters of a line of links to other pages
+_PER_LETTER = 8  # the same for each link to a letter of an index
+_PERMALINKS = frozenset("¶#§🔗")
 _FRAME_ROLES = frozenset(["banner", "contentinfo"])
 
 
@@ -134,7 +144,7 @@ class _Reader:
         self.first_heading = ""
         self._pieces: list[str] = []  # of the paragraph that is open
         self._inside = dict.fromkeys(_COUNTED, 0)  # how many elements are open, by what they are
-        self._tables: list[Table | None] = []
+        self._tables: list[tuple[Table | None, int]] = []  # and headings that are open around it
         self._lists = Lists()
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
@@ -173,7 +183,9 @@ class _Reader:
             return False
         if tag == "dialog" and "open" not in attributes:
             return False
-        if tag == "nav" or role in _NAVIGATION_ROLES:
+        if tag == "a" and (attributes.get("href") or "").startswith("#"):
+            return _clean(node.text()) not in _PERMALINKS
+        if tag == "nav" or role in _NAVIGATION_ROLES or _is_navigation(tag, node):
             inside = self._navigation or self._inside["nav"]
             return bool(inside) or _has(node, "article, h1, main")
         if tag in _FRAMES or role in _FRAME_ROLES:
@@ -217,8 +229,10 @@ class _Reader:
         if tag == "table":
             layout = (node.attributes.get("role") or "") in ("none", "presentation")
             new = len(self._tables) < _MAX_TABLES
-            self._tables.append(Table(self.paragraphs, layout) if new else None)
-        elif self._tables and (table := self._tables[-1]):
+            table = Table(self.paragraphs, layout) if new else None
+            self._tables.append((table, self._inside["heading"]))
+            self._inside["heading"] = 0
+        elif self._tables and (table := self._tables[-1][0]):
             if tag == "tr":
                 table.begin_row(in_head=self._inside["thead"] > 0)
             elif tag in ("td", "th"):
@@ -227,12 +241,14 @@ class _Reader:
     def _end_table_part(self, tag: str) -> None:
         if not self._tables or tag not in ("table", "td", "th"):
             return
-        table = self._tables.pop() if tag == "table" else self._tables[-1]
+        table, headings = self._tables.pop() if tag == "table" else self._tables[-1]
+        if tag == "table":
+            self._inside["heading"] = headings
         if table is None:
             return
         self.paragraphs = table.outer
         if tag == "table":
-            outside = self._tables[-1] if self._tables else None
+            outside = self._tables[-1][0] if self._tables else None
             for paragraph in table.paragraphs():
                 self._append(paragraph)
                 if outside:
@@ -279,6 +295,25 @@ def _shown_as(tag: str, node: LexborNode) -> str:
     """The tag; that of a block if its style makes one of it."""
     style = node.attributes.get("style") if tag in _INLINE else None
     return "div" if style and _BLOCK_STYLE.search(style) else tag
+
+
+def _is_navigation(tag: str, node: LexborNode) -> bool:
+    """Whether a block is navigation by its name, or a line of links to the pages beside or to the
+    letters of an index."""
+    if tag in _INLINE:
+        return False
+    attributes = node.attributes
+    names = f"{attributes.get('id') or ''} {attributes.get('class') or ''}".lower().split()
+    if not _NAVIGATION_NAMES.isdisjoint(names):
+        return True
+    if tag not in ("div", "p", "table", "td") or not _has(node, "a"):
+        return False
+    length = len(_clean(node.text()))
+    if length <= _MAX_LINKS and _has(node, _TO_NEIGHBOURS):
+        return True
+    links = (_clean(link.text()) for link in node.css("a[href^='#']"))
+    letters = sum(len(link) == 1 and link.isalpha() for link in links)
+    return letters > 2 and length <= _PER_LETTER * letters
 
 
 def _value(field: LexborNode) -> str:

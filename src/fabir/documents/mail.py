@@ -46,6 +46,8 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         if kind == "message/rfc822" and inner:
             yield _headers(inner[0], _HEADERS)
             parts += inner[:1]
+        elif kind == "message/delivery-status" and inner:
+            yield "\n\n".join(_headers(each, tuple(each.keys())) for each in inner)
         elif kind == "multipart/alternative" and inner:
             parts.append(_best(inner))
         elif kind == "multipart/related":
@@ -54,6 +56,8 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
             parts += reversed(inner)
         elif part.get_content_maintype() == "text" and _is_shown(part):
             yield _text(part, report.lost, report.alive)
+        elif part.get_content_maintype() == "multipart":
+            report.lost("its parts are not divided as its header says: they are not read")
         elif kind not in _SIGNATURES:
             report.lost(f"attachment {name or kind} is not read")
         report.alive()

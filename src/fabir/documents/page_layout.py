@@ -4,6 +4,7 @@ Places are in points, from the left and from the top of the page.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -46,7 +47,7 @@ class Word(NamedTuple):
 class Line:
     """A piece of a line, or a whole line, or a row of a table.
 
-    top, bottom: those of its longest word; first: width of its first word
+    top, bottom: those of a word of the size that most letters have; first: width of its first word
     cells: number of parts with wide spaces between them
     joint: what stands before a line of a table's cell; "" if that depends on the lines of the cell
     """
@@ -95,21 +96,31 @@ def pieces_of(words: Iterable[Word]) -> Iterator[Line]:
     """Join words that follow each other in the file and on the page; "^" before raised numbers."""
     piece: Line | None = None
     last: Word | None = None
-    longest = 0
+    letters: Counter[float] = Counter()  # of each size
     for word in words:
         if piece and last and _follows(piece, word):
             piece.text += ("^" if _is_exponent(last, word) else " ") + word.text
             piece.left, piece.right = min(piece.left, word.left), max(piece.right, word.right)
             piece.bold &= word.bold
-            if len(word.text) > longest:
-                piece.top, piece.bottom, longest = word.top, word.bottom, len(word.text)
+            size = _count(letters, word)
+            if letters[size] == max(letters.values()):
+                piece.top, piece.bottom = word.top, word.bottom
         else:
             if piece:
                 yield piece
-            piece, longest = Line(*word, first=word.right - word.left), len(word.text)
+            piece = Line(*word, first=word.right - word.left)
+            letters.clear()
+            _count(letters, word)
         last = word
     if piece:
         yield piece
+
+
+def _count(letters: Counter[float], word: Word) -> float:
+    """Count the letters of a word among those of its size, which is returned."""
+    size = round(word.bottom - word.top, 1)
+    letters[size] += len(word.text)
+    return size
 
 
 def _is_exponent(last: Word, word: Word) -> bool:

@@ -119,6 +119,7 @@ class _Joiner:
                         piece.joint = " "
                     if piece.joint == " " and _is_compound(last.text, line.text):
                         piece.joint = ""
+                        self._join_capitals(last, line.text)
                     if line.joint == "" and piece.joint == "\n\n":
                         piece.joint = "\n"
                 pieces.append(piece)
@@ -134,6 +135,14 @@ class _Joiner:
         if last.text[-1] == "\u00ad" or not self._keeps_hyphen(begin, end):
             last.text = last.text[:-1]
         return ""
+
+    def _join_capitals(self, last: _Piece, text: str) -> None:
+        """Remove the hyphen between capitals, if the document has the word without it."""
+        begin, end = _LAST.findall(last.text[-100:]), _WORD.match(text[:100])
+        if begin and end and (begin[0] + end[0]).isupper():
+            whole = self._vocabulary[(begin[0] + end[0]).lower()]
+            if whole > self._vocabulary[f"{begin[0]}-{end[0]}".lower()]:
+                last.text = last.text[:-1]
 
     def _keeps_hyphen(self, begin: str, end: str) -> bool:
         count = self._vocabulary

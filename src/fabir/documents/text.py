@@ -15,6 +15,8 @@ _OTHER_BLOCK = re.compile(r"\s*$| {0,3}(?:[>|]|---|\*\*\*|[-*+][ \t]|\d{1,9}[.)]
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?\n)??\1[ \t]*(?:\n|\r\n|\Z)", re.DOTALL)
 _STATED = re.compile(r"""^title[ \t]*[:=][ \t]*(["']?)(\S.{0,300}?)\1[ \t\r]*$""", re.MULTILINE)
 _RULE = re.compile(r"([!-/:-@[-`{-~])\1*[ \t]*$")  # one punctuation mark, repeated
+# A hyphen that only divides lines, as in pages of man, and the rest of the word.
+_DIVIDED = re.compile(r"(?<=[^\W\d_])\u2010(\r?\n[ \t]*)([^\W\d_]\S*) (?=\S)")
 _LONE_CR = re.compile(r"\r(?!\n)")  # the line end of old Macintoshes
 _MAX_TITLE = 1000  # characters
 _MARKS = "# \t\r\n"
@@ -48,13 +50,20 @@ def read_rst(path: Path, report: Report) -> Iterator[Document]:
 
 
 def decoded(path: Path, report: Report | None = None) -> str:
-    """A file's text, without a byte order mark. Line ends of a lone CR are LF.
+    """A file's text, without a byte order mark, with `whole_words`. Line ends of a lone CR are LF.
 
     Raises:
         InputError: the file is too large, its encoding is not certain, or it is no text.
     """
     check_size(path)
-    return _LONE_CR.sub("\n", decode(path.read_bytes(), lost=report.lost if report else None))
+    text = _LONE_CR.sub("\n", decode(path.read_bytes(), lost=report.lost if report else None))
+    return whole_words(text)
+
+
+def whole_words(text: str) -> str:
+    """The text with words that U+2010 divides at line ends whole before them. Lines keep their
+    numbers."""
+    return _DIVIDED.sub(r"\2\1", text) if "\u2010" in text else text
 
 
 def markdown_headings(text: str, start: int = 0) -> Iterator[_Span]:

@@ -159,7 +159,7 @@ class Asker:
         """
         blank = self.index.blank_echoes
         return [
-            (question, _above(each) + blank_marks(blank(each.text, question))) for each in passages
+            (question, blank_marks(_above(each) + blank(each.text, question))) for each in passages
         ]
 
     def found(

@@ -16,9 +16,14 @@ _MARKED = re.compile(
     r"|^[ \t]*(?:[-=*_~][ \t]*){3,}$"  # of lines
     r"|(?<!\w)(?P<mark>\*{1,3})(?=[^\s*])(?P<inner>[^*]{1,200})(?<=\S)(?P=mark)(?!\w)"  # of words
     r"|(?<=\])\((?=[^()\s]*[/#.])[^()\s]+\)|\s<[^<>`\s]+>(?=`_)"  # the target of a link
-    r"|`{1,3}",
+    r"|`{1,3}"
+    r"|^[ \t]*\.\. (?:image|figure|include|contents|toctree|highlight)::.*$"  # directives of RST
+    r"|^[ \t]+:(?:align|alt|class|depth|figwidth|height|maxdepth|name|scale|target|width):.*$"
+    r"|^[ \t]*[|+](?=.*[-=]{3})[-=+|: \t]+$",  # between the rows of a table
     re.MULTILINE,
 )
+_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)  # of a table in Markdown or reStructuredText
+_BAR = re.compile(r"(?<!\\) ?\|")
 _ASKED = (
     rf"(?:(?:#{{1,6}}|[-*+•>–]|\(?\w{{1,3}}[.)]|{NUMBER}"  # an item or a heading
     r"|Q(?:uestion)?\s?\d*[:.])\s*+)?"
@@ -45,11 +50,17 @@ _CHOICE = frozenset(["or", "between", "which"])
 
 
 def blank_marks(text: str) -> str:
-    """Replace the marks of headings, items and emphasis by spaces. The length stays the same.
+    """Replace the marks of headings, items, emphasis and tables by spaces. The length stays.
 
-    Numbers without brackets stay: questions ask for "4.2" and "step 3", but seldom for "(b)".
+    Numbers without brackets stay: questions ask for "4.2" and "step 3", but seldom for "(b)". A tab
+    stands between the cells of a table: no answer goes over it.
     """
-    return _MARKED.sub(_blank, text)
+    blank = _MARKED.sub(_blank, text)
+    return _ROW.sub(_part_cells, blank) if "|" in blank else blank
+
+
+def _part_cells(row: re.Match[str]) -> str:
+    return _BAR.sub(lambda bar: bar[0].replace("|", "\t")[::-1], row[0])
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -22,8 +22,10 @@ _GLUED = re.compile(r"\d\s\d")  # with a comma in its middle it is one number
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 _CELL = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")  # the gap before a cell of a table in plain text
-# What a new item or a cell of a table begins with.
-_BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
+# What a new item, an option of a command or a cell of a table begins with.
+_BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|--?[A-Za-z]|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
+# What each entry of a log or a chat begins with: a date or a time.
+_STAMP = re.compile(r"\s*\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d|[A-Z][a-z]{2} +\d{1,2} \d|\d{1,2}:\d\d)")
 
 
 def unwrap_lines(text: str) -> str:
@@ -93,5 +95,9 @@ def _is_wrapped(line: str, following: str, width: int) -> bool:
     columns = [gap.end() for gap in _CELL.finditer(line)]
     if columns and columns == [gap.end() for gap in _CELL.finditer(following)]:
         return False  # rows of a table
+    if "\t" in line.strip() and "\t" in following.strip():
+        return False  # the same
+    if _STAMP.match(line) and _STAMP.match(following):
+        return False
     word = _FIRST_WORD.match(following)
     return not (word and len(line) + 1 + len(word[1]) <= width)

@@ -51,8 +51,9 @@ _NAME = re.compile(
     r"|(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?]"
     r"|(?<![\w.-])[a-z0-9-]+(?:\.[a-z][a-z0-9-]*){2,}(?![\w-])"
     r"|(?<![^\W_])[^\W_]++(?:_++[^\W_]++)+"
+    r"|(?<![^\s\"'“‘(`])\.[a-z][\w-]*+(?:\.[\w-]++)*"  # .vimrc
 )
-_OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z][a-z0-9-]*\.[a-z]")
+_OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z][a-z0-9-]*\.[a-z]|(?<![^\s\"'“‘(`])\.[a-z]")
 _DIGITS = re.compile(
     r"\d(?:\S|[ \u00a0\u2009\u202f](?=\d))*"
 )  # where such units are, but for a sign

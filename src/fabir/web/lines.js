@@ -18,11 +18,18 @@ const HYPHENATED = new RegExp(`[${ANY_LETTER}][-\\u2010]$`, "u");
 const CONTINUED = new RegExp(`^[${SPACE}]*(?![A-Z])[${ANY_LETTER}]`, "u");
 // The gap before a cell of a table in plain text.
 const CELL = new RegExp(`(?<=[^${SPACE}])[${GAP}]{2,}(?=[^${SPACE}])`, "gu");
-// What a new item or a cell of a table begins with.
+// What a new item, an option of a command or a cell of a table begins with.
 const BEGINNING = new RegExp(
-  `^[${SPACE}]*(?:[-*+•–][${SPACE}]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
+  `^[${SPACE}]*(?:[-*+•–][${SPACE}]|--?[A-Za-z]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
   "u",
 );
+// What each entry of a log or a chat begins with: a date or a time.
+const STAMP = new RegExp(
+  `^[${SPACE}]*\\[?(?:[${DIGIT}]{1,4}[-/.][${DIGIT}]{1,2}[-/.][${DIGIT}]` +
+    `|[A-Z][a-z]{2} +[${DIGIT}]{1,2} [${DIGIT}]|[${DIGIT}]{1,2}:[${DIGIT}]{2})`,
+  "u",
+);
+const TAB_WITHIN = new RegExp(`[^${SPACE}][^\\n]*\\t[^\\n]*[^${SPACE}]`, "u");
 const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
 
 /** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
@@ -75,6 +82,8 @@ function isWrapped(line, following, width) {
   if (width < NARROW || /[.!?:;]$/.test(line) || BEGINNING.test(following)) return false;
   const columns = cells(line);
   if (columns && columns === cells(following)) return false; // rows of a table
+  if (TAB_WITHIN.test(line) && TAB_WITHIN.test(following)) return false; // the same
+  if (STAMP.test(line) && STAMP.test(following)) return false;
   const word = FIRST_WORD.exec(following);
   return !(word && size(line) + 1 + size(word[1]) <= width);
 }

@@ -34,10 +34,14 @@ const NAME = new RegExp(
     `(?:https?://|www\\.)[^${SPACE}<>"')\\]]*[^${SPACE}<>"')\\].,;:!?]`,
     `(?<![${WORD}.\\-])[a-z0-9\\-]+(?:\\.[a-z][a-z0-9\\-]*){2,}(?![${WORD}\\-])`,
     `(?<!(?!_)[${WORD}])(?:(?!_)[${WORD}])+(?:_+(?:(?!_)[${WORD}])+)+`,
+    `(?<![^${SPACE}"'“‘(\`])\\.[a-z][${WORD}\\-]*(?:\\.[${WORD}\\-]+)*`, // .vimrc
   ].join("|"),
   "gu",
 );
-const OF_NAME = /[@_]|\/\/|www\.|\.[a-z][a-z0-9-]*\.[a-z]/u;
+const OF_NAME = new RegExp(
+  `[@_]|//|www\\.|\\.[a-z][a-z0-9\\-]*\\.[a-z]|(?<![^${SPACE}"'“‘(\`])\\.[a-z]`,
+  "u",
+);
 // Where units with numbers are, but for a sign.
 const DIGITS = new RegExp(`${D}(?:[^${SPACE}]|[ \\u00a0\\u2009\\u202f](?=${D}))*`, "gu");
 const SKIN = "\\u{1f3fb}-\\u{1f3ff}";
