@@ -13,7 +13,16 @@ _PIECES = (
     *("\U0001f44d\U0001f3fd", "\U0001f3f4\U000e0067\U000e0062\U000e007f", "\u200b", "\u00ad"),
     *("\ufeff", "\u200e", "e\u0301", "İ", "ΑΣ", "ﬁ", "\ud800", "well-", "co\u2010", "(a)"),
     *("• ", "- ", "1. ", "Name: ", "a:b", "٣٫٥", "１２：３０", "\U0001d7d9\U0001d7da", "²", "Ⅻ"),
-    *("\n2026-11-27 11:00 Mill", "\n[12:30] ", "\n--in-place, ", ".vimrc", "(.a-b.c", "a\tb"),
+    *(
+        "\n2026-11-27 11:00 Mill",
+        "\n[12:30] ",
+        "\n--in-place, ",
+        "\n -v",
+        "\n--and",
+        ".vimrc",
+        "(.a-b.c",
+        "a\tb",
+    ),
     "\nThe mill of the town \U0001f44d  Otto Berg\nBridge over the fjord   a company\n",
 )
 _ENDINGS = ("'s", "’re", "'ve", "’ll", "'d", "’m", "n't", ".", "...", ")", "!")

@@ -208,7 +208,7 @@ def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
         '<div id="nav"><a href="a.html">Mills</a> <a href="b.html">Boats</a></div>',
         '<ul class="top navbar"><li><a href="a.html">Mills</a></ul>',
         '<p>Next: <a href="#Index" accesskey="n" rel="next">Index</a>, up: <a href="#Top">Time</a>',
-        '<table><tr><td><a rel="prev" href="a.html">Mills</a><td>Bridges</table>',
+        '<table><tr><td><a rel="prev" href="a.html">Mills</a><td><a rel=next>Boats</a></table>',
         '<table><tr><td>Jump: <a href="#B">B</a> <a href="#C">C</a> <a href="#R">R</a></table>',
     ],
 )

@@ -76,6 +76,11 @@ def test_entries_options_and_rows_of_cells_are_no_wrapped_text(text: str) -> Non
     assert unwrap_lines(text) == text
 
 
+def test_a_dash_before_a_word_is_no_option() -> None:
+    text = "He went to the mill with all that he had\n--and never came back to the town of Bergen"
+    assert unwrap_lines(text) == text.replace("\n", " ")
+
+
 def test_a_date_in_wrapped_text_is_no_entry() -> None:
     text = "The bridge was built by the town of Bergen on\n12/03/1921 and was closed in the year of"
     assert unwrap_lines(text) == text.replace("\n", " ")

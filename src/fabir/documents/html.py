@@ -75,8 +75,8 @@ _NAVIGATION_NAMES = frozenset(  # ids and classes
         *("nav-panel", "navfooter", "navheader"),  # of Texinfo and DocBook
     ]
 )
-_TO_NEIGHBOURS = "a[accesskey=n], a[accesskey=p], a[rel=next], a[rel=prev], a[rel=previous]"
-_MAX_LINKS = 300  # characters of a line of links to other pages
+_BESIDE = frozenset(["next", "prev", "previous"])  # relations of pages
+_MAX_LINKS = 300  # characters of a line of links to the pages beside
 _PER_LETTER = 8  # the same for each link to a letter of an index
 _PERMALINKS = frozenset("¶#§🔗")
 _FRAME_ROLES = frozenset(["banner", "contentinfo"])
@@ -149,6 +149,8 @@ class _Reader:
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
         self._bold = True  # whether all of its text is
+        self._beside = False  # whether it has a link to the pages beside
+        self._letters = 0  # its links to letters of an index
         self._raised = False  # whether the next text begins a <sup>
 
     def read(self, body: LexborNode) -> None:
@@ -185,7 +187,7 @@ class _Reader:
             return False
         if tag == "a" and (attributes.get("href") or "").startswith("#"):
             return _clean(node.text()) not in _PERMALINKS
-        if tag == "nav" or role in _NAVIGATION_ROLES or _is_navigation(tag, node):
+        if tag == "nav" or role in _NAVIGATION_ROLES or _is_called_navigation(tag, node):
             inside = self._navigation or self._inside["nav"]
             return bool(inside) or _has(node, "article, h1, main")
         if tag in _FRAMES or role in _FRAME_ROLES:
@@ -200,6 +202,9 @@ class _Reader:
             self._cut()
             self._lists.begin(tag, node)
             self._begin_table_part(tag, node)
+        elif tag == "a":
+            self._beside |= _leads_beside(node)
+            self._letters += _is_letter(node)
         elif tag == "br":
             self._pieces.append("\n")
         elif tag == "sup":
@@ -273,11 +278,16 @@ class _Reader:
         text = "".join(self._pieces).replace(_SOFT_HYPHEN, "")
         self._pieces.clear()
         bold, self._bold = self._bold, True
+        beside, self._beside = self._beside, False
+        letters, self._letters = self._letters, 0
         if self._inside["pre"]:
             text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
         else:
             text = "\n".join(filter(None, map(_clean, text.split("\n"))))
-        if text:
+        links = (beside and len(text) <= _MAX_LINKS) or (
+            letters > 2 and len(text) <= _PER_LETTER * letters
+        )
+        if text and (self._navigation or not links):
             text = self._lists.take() + text
             self._append(Paragraph(text, self._inside["heading"] > 0, bold))
 
@@ -297,23 +307,26 @@ def _shown_as(tag: str, node: LexborNode) -> str:
     return "div" if style and _BLOCK_STYLE.search(style) else tag
 
 
-def _is_navigation(tag: str, node: LexborNode) -> bool:
-    """Whether a block is navigation by its name, or a line of links to the pages beside or to the
-    letters of an index."""
+def _is_called_navigation(tag: str, node: LexborNode) -> bool:
     if tag in _INLINE:
         return False
     attributes = node.attributes
     names = f"{attributes.get('id') or ''} {attributes.get('class') or ''}".lower().split()
-    if not _NAVIGATION_NAMES.isdisjoint(names):
-        return True
-    if tag not in ("div", "p", "table", "td") or not _has(node, "a"):
-        return False
-    length = len(_clean(node.text()))
-    if length <= _MAX_LINKS and _has(node, _TO_NEIGHBOURS):
-        return True
-    links = (_clean(link.text()) for link in node.css("a[href^='#']"))
-    letters = sum(len(link) == 1 and link.isalpha() for link in links)
-    return letters > 2 and length <= _PER_LETTER * letters
+    return not _NAVIGATION_NAMES.isdisjoint(names)
+
+
+def _leads_beside(link: LexborNode) -> bool:
+    """Whether a link leads to the next page or the one before."""
+    attributes = link.attributes
+    to = (attributes.get("rel") or "").lower().split()
+    key = (attributes.get("accesskey") or "").lower()
+    return key in ("n", "p") or not _BESIDE.isdisjoint(to)
+
+
+def _is_letter(link: LexborNode) -> bool:
+    """Whether a link leads to a letter of an index."""
+    text = _clean(link.text())
+    return (link.attributes.get("href") or "").startswith("#") and len(text) == 1 and text.isalpha()
 
 
 def _value(field: LexborNode) -> str:

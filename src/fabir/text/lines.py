@@ -22,8 +22,11 @@ _GLUED = re.compile(r"\d\s\d")  # with a comma in its middle it is one number
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 _CELL = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")  # the gap before a cell of a table in plain text
-# What a new item, an option of a command or a cell of a table begins with.
-_BEGINNING = re.compile(r"\s*(?:[-*+•–]\s|--?[A-Za-z]|\(?\w{1,3}[.)]\s|[^\n:]{1,40}:\s)")
+_OPTION = (  # of a command, but no dash before a word
+    r"-[A-Za-z](?![A-Za-z0-9_-])|--[A-Za-z][A-Za-z0-9_-]*(?:[,=]|\s{2}|\s*$|\s[<\[])"
+)
+# What a new item or a cell of a table begins with.
+_BEGINNING = re.compile(rf"\s*(?:[-*+•–]\s|{_OPTION}|\(?\w{{1,3}}[.)]\s|[^\n:]{{1,40}}:\s)")
 # What each entry of a log or a chat begins with: a date or a time.
 _STAMP = re.compile(r"\s*\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d|[A-Z][a-z]{2} +\d{1,2} \d|\d{1,2}:\d\d)")
 

@@ -18,9 +18,12 @@ const HYPHENATED = new RegExp(`[${ANY_LETTER}][-\\u2010]$`, "u");
 const CONTINUED = new RegExp(`^[${SPACE}]*(?![A-Z])[${ANY_LETTER}]`, "u");
 // The gap before a cell of a table in plain text.
 const CELL = new RegExp(`(?<=[^${SPACE}])[${GAP}]{2,}(?=[^${SPACE}])`, "gu");
-// What a new item, an option of a command or a cell of a table begins with.
+const OPTION = // of a command, but no dash before a word
+  "-[A-Za-z](?![A-Za-z0-9_\\-])|--[A-Za-z][A-Za-z0-9_\\-]*" +
+  `(?:[,=]|[${SPACE}]{2}|[${SPACE}]*$|[${SPACE}][<\\[])`;
+// What a new item or a cell of a table begins with.
 const BEGINNING = new RegExp(
-  `^[${SPACE}]*(?:[-*+•–][${SPACE}]|--?[A-Za-z]|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
+  `^[${SPACE}]*(?:[-*+•–][${SPACE}]|${OPTION}|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
   "u",
 );
 // What each entry of a log or a chat begins with: a date or a time.
