@@ -53,7 +53,8 @@ _NAME = re.compile(
     r"|(?<![^\W_])[^\W_]++(?:_++[^\W_]++)+"
     r"|(?<![^\s\"'“‘(`])\.[a-z][\w-]*+(?:\.[\w-]++)*"  # .vimrc
 )
-_OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z][a-z0-9-]*\.[a-z]|(?<![^\s\"'“‘(`])\.[a-z]")
+# The last part looks back over a dot and a letter, so that a search stops at dots alone.
+_OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z](?:[a-z0-9-]*\.[a-z]|(?<![^\s\"'“‘(`]..))")
 _DIGITS = re.compile(
     r"\d(?:\S|[ \u00a0\u2009\u202f](?=\d))*"
 )  # where such units are, but for a sign
