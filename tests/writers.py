@@ -213,7 +213,8 @@ def run(
 @cache
 def _server() -> ForkServerContext:
     """Starts the process that is forked. It does not know this process's `sys.path`."""
-    forkserver._forkserver._stop()  # another test's, which has not imported what is needed here
+    # Another test's has not imported what is needed here.
+    forkserver._forkserver._stop()  # pyright: ignore[reportAttributeAccessIssue]
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     with pytest.MonkeyPatch.context() as patch:

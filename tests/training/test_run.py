@@ -285,7 +285,7 @@ def test_what_a_checkpoint_lacks_or_has_cannot_change(
 
 @pytest.mark.parametrize("changed", [{"batch_size": 9}, {"length_groups": 3}, {"seed": 1}])
 def test_an_epoch_goes_on_with_its_own_batches(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
 ) -> None:
     """The first one too. Between epochs the number of batches alone is fixed."""
     other, step = run_config(epochs=2, **changed), Trainer.step
