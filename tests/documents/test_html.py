@@ -209,6 +209,7 @@ def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
         '<ul class="top navbar"><li><a href="a.html">Mills</a></ul>',
         '<p>Next: <a href="#Index" accesskey="n" rel="next">Index</a>, up: <a href="#Top">Time</a>',
         '<table><tr><td><a rel="prev" href="a.html">Mills</a><td><a rel=next>Boats</a></table>',
+        '<ul><li><a href="#a">Mills</a><ol><li><a href="#b"><b>Old</b> boats</a></ol></ul>',
         '<table><tr><td>Jump: <a href="#B">B</a> <a href="#C">C</a> <a href="#R">R</a></table>',
     ],
 )
@@ -222,6 +223,12 @@ def test_text_with_links_is_none() -> None:
     long = f"<p>{BRIDGE * 10} <a rel=next href=b.html>Next</a>"
     assert text(long).endswith("Next")
     assert text("<div class=nav><h1>Mills</h1></div>") == "Mills"
+    assert text("<p>See:<ul><li>the <a href=#a>Mills</a><li><a href=b>Boats</a></ul>") == (
+        "See:\n\nthe Mills\n\nBoats"
+    )
+    assert text("<ul><li><h2><a href=#a>Mills</a></h2>of oak</ul>") == "Mills\n\nof oak"
+    cells = "<li><table><tr><th>Mill<th>Built<tr><td><a href=#a>Ida's</a><td>1910</table>"
+    assert "Mill: Ida's" in text(cells)
 
 
 def test_signs_that_link_to_a_heading_are_no_text() -> None:

@@ -8,6 +8,7 @@ navigation. Headers and footers of the site are at the end. "10<sup>6</sup>" rea
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +65,7 @@ _COUNTERS = {
     **dict.fromkeys(["article", "aside", "main", "section"], "section"),
     **dict.fromkeys(_FRAMES, "frame"),
     **dict.fromkeys(["b", "strong"], "bold"),
+    "li": "item",
     "nav": "nav",
     "thead": "thead",
 }
@@ -135,6 +137,28 @@ def _check_depth(markup: str) -> None:
             raise InputError(f"refused: it has more than {MAX_DEPTH:,} elements in each other")
 
 
+@dataclass(slots=True)
+class _Links:
+    """The links in a paragraph.
+
+    beside: whether one leads to the next page or the one before
+    letters: how many lead to letters of an index
+    contents: whether all of the text leads to places of the page
+    """
+
+    beside: bool = False
+    letters: int = 0
+    contents: bool = True
+
+    def navigate(self, length: int, listed: bool) -> bool:
+        """Whether a paragraph of so many characters, perhaps an item of a list, is navigation."""
+        return (
+            (self.beside and length <= _MAX_LINKS)
+            or (self.letters > 2 and length <= _PER_LETTER * self.letters)
+            or (self.contents and listed)
+        )
+
+
 class _Reader:
     """Walks a tree, without recursion, and collects the paragraphs that are shown."""
 
@@ -149,8 +173,8 @@ class _Reader:
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
         self._bold = True  # whether all of its text is
-        self._beside = False  # whether it has a link to the pages beside
-        self._letters = 0  # its links to letters of an index
+        self._links = _Links()  # in it
+        self._leads = False  # whether a link to a place of the page is open
         self._raised = False  # whether the next text begins a <sup>
 
     def read(self, body: LexborNode) -> None:
@@ -203,8 +227,9 @@ class _Reader:
             self._lists.begin(tag, node)
             self._begin_table_part(tag, node)
         elif tag == "a":
-            self._beside |= _leads_beside(node)
-            self._letters += _is_letter(node)
+            self._links.beside |= _leads_beside(node)
+            self._links.letters += _is_letter(node)
+            self._leads = (node.attributes.get("href") or "").startswith("#")
         elif tag == "br":
             self._pieces.append("\n")
         elif tag == "sup":
@@ -219,6 +244,8 @@ class _Reader:
     def _end(self, tag: str) -> None:
         if tag == "sup":
             self._raised = False
+        elif tag == "a":
+            self._leads = False
         if tag not in _INLINE:
             self._cut()
             if tag == "h1" and not self.first_heading and self.paragraphs:
@@ -266,6 +293,7 @@ class _Reader:
                 self._pieces.append("^")
         if text.strip():
             self._bold &= self._inside["bold"] > 0
+            self._links.contents &= self._leads
         if self._inside["pre"]:
             self._pieces.append(text)
         elif self._pieces or not text.isspace():
@@ -278,16 +306,13 @@ class _Reader:
         text = "".join(self._pieces).replace(_SOFT_HYPHEN, "")
         self._pieces.clear()
         bold, self._bold = self._bold, True
-        beside, self._beside = self._beside, False
-        letters, self._letters = self._letters, 0
+        links, self._links = self._links, _Links()
         if self._inside["pre"]:
             text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
         else:
             text = "\n".join(filter(None, map(_clean, text.split("\n"))))
-        links = (beside and len(text) <= _MAX_LINKS) or (
-            letters > 2 and len(text) <= _PER_LETTER * letters
-        )
-        if text and (self._navigation or not links):
+        listed = self._inside["item"] and not self._tables and not self._inside["heading"]
+        if text and (self._navigation or not links.navigate(len(text), bool(listed))):
             text = self._lists.take() + text
             self._append(Paragraph(text, self._inside["heading"] > 0, bold))
 
