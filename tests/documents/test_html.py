@@ -209,6 +209,8 @@ def test_navigation_is_left_out_and_frames_of_the_site_are_at_the_end() -> None:
         '<ul class="top navbar"><li><a href="a.html">Mills</a></ul>',
         '<p>Next: <a href="#Index" accesskey="n" rel="next">Index</a>, up: <a href="#Top">Time</a>',
         '<table><tr><td><a rel="prev" href="a.html">Mills</a><td><a rel=next>Boats</a></table>',
+        '<table><tr><td><td><a href="#a">of oak</a>:<td><a href="#b">Mills</a></table>',
+        "<table><tr><th>A<th>B<tr><th>O<td><tr><td><a href=#a>C</a><td><a href=#b>D</a></table>",
         '<ul><li><a href="#a">Mills</a><ol><li><a href="#b"><b>Old</b> boats</a></ol></ul>',
         '<table><tr><td>Jump: <a href="#B">B</a> <a href="#C">C</a> <a href="#R">R</a></table>',
     ],
@@ -227,6 +229,10 @@ def test_text_with_links_is_none() -> None:
         "See:\n\nthe Mills\n\nBoats"
     )
     assert text("<ul><li><h2><a href=#a>Mills</a></h2>of oak</ul>") == "Mills\n\nof oak"
+    inner = "<table><tr><td><h2>Boats</h2><td>of <a href=#a>oak</a></table>"
+    layout = f"<table><tr><td><a href=#a>Mills</a><td>{inner}</table>"
+    assert text(layout) == "Mills\n\nBoats\n\nof oak"
+    assert text(f"<table><tr><td>{inner}<td>{inner}</table>").count("of oak") == 2
     cells = "<li><table><tr><th>Mill<th>Built<tr><td><a href=#a>Ida's</a><td>1910</table>"
     assert "Mill: Ida's" in text(cells)
 

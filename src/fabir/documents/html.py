@@ -293,7 +293,7 @@ class _Reader:
                 self._pieces.append("^")
         if text.strip():
             self._bold &= self._inside["bold"] > 0
-            self._links.contents &= self._leads
+            self._links.contents &= self._leads or not any(map(str.isalnum, text))
         if self._inside["pre"]:
             self._pieces.append(text)
         elif self._pieces or not text.isspace():
@@ -311,6 +311,8 @@ class _Reader:
             text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
         else:
             text = "\n".join(filter(None, map(_clean, text.split("\n"))))
+        if text and self._tables and (table := self._tables[-1][0]):
+            table.note_links(links.contents and not self._navigation)
         listed = self._inside["item"] and not self._tables and not self._inside["heading"]
         if text and (self._navigation or not links.navigate(len(text), bool(listed))):
             text = self._lists.take() + text

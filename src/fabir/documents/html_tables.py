@@ -17,6 +17,7 @@ class _TableCell:
     names: bool  # a cell of kind <th>
     columns: int
     rows: int
+    contents: bool = False  # whether its last text leads to places of the page as a whole
 
 
 class Table:
@@ -47,16 +48,25 @@ class Table:
         self._rows[-1].append(cell)
         return cell.paragraphs
 
+    def note_links(self, contents: bool) -> None:
+        """Note of a paragraph of the cell that is open whether all of it leads to places of the
+        page. Rows of cells with one such paragraph each, as in an index, are left out."""
+        if self._rows and self._rows[-1]:
+            self._rows[-1][-1].contents = contents
+
     def paragraphs(self) -> Iterator[Paragraph]:
-        rows = [row for row in self._rows if row]
+        kept = [
+            (row, head)
+            for row, head in zip(self._rows, self._heads, strict=True)
+            if row and not _is_index(row)
+        ]
+        rows = [row for row, _ in kept]
+        if len(rows) < len(list(filter(None, self._rows))) and all(map(_is_named, rows)):
+            return  # the names of an index's columns and letters are all that is left
         if self.layout or not _is_data(rows):
             yield from (each for row in rows for cell in row for each in cell.paragraphs)
             return
-        heads = [
-            head or all(cell.names for cell in row)
-            for row, head in zip(self._rows, self._heads, strict=True)
-            if row
-        ]
+        heads = [head or all(cell.names for cell in row) for row, head in kept]
         grid = _grid(rows)
         title = next((n for n, row in enumerate(rows) if len(row) > 1), len(rows))
         marked = next((n for n, head in enumerate(heads[title:]) if not head), len(rows) - title)
@@ -68,6 +78,18 @@ class Table:
                 yield from table_paragraphs([cells])
         else:
             yield from table_paragraphs(grid[title:], marked)
+
+
+def _is_index(row: list[_TableCell]) -> bool:
+    """Whether a row has several texts, all of which lead to places of the page."""
+    texts = [cell for cell in row if cell.paragraphs]
+    return len(texts) > 1 and all(
+        cell.contents and len(cell.paragraphs) == 1 and not cell.names for cell in texts
+    )
+
+
+def _is_named(row: list[_TableCell]) -> bool:
+    return all(cell.names for cell in row if cell.paragraphs)
 
 
 def _is_data(rows: list[list[_TableCell]]) -> bool:
