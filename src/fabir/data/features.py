@@ -19,7 +19,7 @@ from fabir.text.lines import divide
 from fabir.text.tokens import TOKENISER, Tokeniser, Tokens, tokenise
 from fabir.text.vocabulary import Vocabulary, WordTable
 
-_VERSION = "4"
+_VERSION = "5"
 
 OnUnaligned = Literal["skip", "widen"]
 

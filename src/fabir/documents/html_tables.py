@@ -55,13 +55,10 @@ class Table:
             self._rows[-1][-1].contents = contents
 
     def paragraphs(self) -> Iterator[Paragraph]:
-        kept = [
-            (row, head)
-            for row, head in zip(self._rows, self._heads, strict=True)
-            if row and not _is_index(row)
-        ]
+        given = [each for each in zip(self._rows, self._heads, strict=True) if each[0]]
+        kept = [each for each in given if not _is_index(each[0])]
         rows = [row for row, _ in kept]
-        if len(rows) < len(list(filter(None, self._rows))) and all(map(_is_named, rows)):
+        if len(kept) < len(given) and all(map(_is_named, rows)):
             return  # the names of an index's columns and letters are all that is left
         if self.layout or not _is_data(rows):
             yield from (each for row in rows for cell in row for each in cell.paragraphs)

@@ -60,7 +60,9 @@ def blank_marks(text: str) -> str:
 
 
 def _part_cells(row: re.Match[str]) -> str:
-    return _BAR.sub(lambda bar: bar[0].replace("|", "\t")[::-1], row[0])
+    """A row with tabs in place of bars. A tab right behind a word divides, so a space before a bar
+    stands behind the tab."""
+    return _BAR.sub(lambda bar: "\t".ljust(len(bar[0])), row[0])
 
 
 def _blank(match: re.Match[str]) -> str:
