@@ -87,7 +87,9 @@ def create_app(
     _add_endpoints(app, service, bool(tokens))
     _add_error_handlers(app)
     if tokens:
-        app.add_middleware(AuthenticationMiddleware, backend=BearerToken(service), on_error=refuse)
+        app.add_middleware(
+            AuthenticationMiddleware, backend=BearerToken(lambda: service.tokens), on_error=refuse
+        )
     _add_middleware(app, service, allowed_hosts, cors)
     return app
 

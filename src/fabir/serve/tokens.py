@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastapi.responses import JSONResponse
 from starlette.authentication import AuthenticationBackend, AuthenticationError
@@ -13,9 +12,6 @@ from starlette.requests import HTTPConnection
 
 from fabir.errors import InputError
 from fabir.serve.guard import path_in_app
-
-if TYPE_CHECKING:
-    from fabir.serve.service import Service
 
 OPEN_PATHS = "/", "/health"  # answered without a token: nothing there is a secret
 _TOKEN = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # RFC 6750
@@ -55,19 +51,21 @@ def encode_tokens(tokens: Collection[str]) -> list[bytes]:
 
 
 class BearerToken(AuthenticationBackend):
-    """Checks a request's token, for Starlette's AuthenticationMiddleware."""
+    """Checks a request's token, for Starlette's AuthenticationMiddleware.
 
-    def __init__(self, service: "Service") -> None:
-        self._service = service
+    Args:
+        tokens: gives the tokens that are known at this moment, as `encode_tokens` makes them
+    """
+
+    def __init__(self, tokens: Callable[[], Collection[bytes]]) -> None:
+        self._tokens = tokens
 
     async def authenticate(self, conn: HTTPConnection) -> None:
         if path_in_app(conn.scope) in OPEN_PATHS:
             return
         scheme, _, given = conn.headers.get("authorization", "").partition(" ")
         token = given.strip().encode()
-        known = [
-            compare_digest(token, each) for each in self._service.tokens
-        ]  # all, in constant time
+        known = [compare_digest(token, each) for each in self._tokens()]  # all, in constant time
         if scheme.lower() != "bearer" or not any(known):
             raise AuthenticationError(_REFUSED)
 
