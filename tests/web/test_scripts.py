@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from fabir import Predictor
+from fabir.answer.layout import find_layout
 from fabir.answer.passages import PassageCache
 from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.export.web import write_scripts
@@ -62,7 +63,40 @@ def test_texts_of_all_scripts_have_the_same_windows(scripts: Path, texts: list[s
             assert each.get("lines") == lines, text
             alone = None if part.punctuation is None else part.punctuation.tolist()
             assert each.get("punctuation") == alone, text
+            pieces = None if part.pieces is None else part.pieces.tolist()
+            assert each.get("pieces") == pieces, text
     assert several > 5
+
+
+TABLES = [
+    "Lakes\n\nName   max_depth   Fish\nArdmore   41.6 m   trout\nUpper Twin   56 m   whitefish",
+    "\tName\tarea\t\n      \n\tTaffeta\t\t \n\tIrish linen\t275 cm\t \n\tThree\tcells",
+    "Name: Sailcloth\nmainColour: moss\n\nName: Taffeta\nmainColour: İndigo 𝔘𝔫𝔦𝔠𝔬𝔡𝔢\nUse:\n",
+    "Ann: Where is Bo?\nBo: Here.\nAnn: The colour is Irish.\n\nOne paragraph about a Twin.",
+]
+
+
+def test_layouts_support_the_same_words(scripts: Path, texts: list[str]) -> None:
+    question = (
+        "What is the max depth of Upper Twin, the main colour of Taffeta, Irish linen's area?"
+    )
+    chance = random.Random(2)
+    some = [(text, " ".join(chance.choices(text.split() or ["x"], k=3))) for text in texts[:2000]]
+    cases = [*((text, question) for text in TABLES), *some]
+    script = """
+    import { findLayout } from "./layout.js";
+    result = given.map(([text, question]) => {
+      const layout = findLayout(text);
+      return layout ? [...layout.support(question)] : null;
+    });
+    """
+    supported = 0
+    for (text, asked), found in zip(cases, run_module(scripts, script, cases), strict=True):
+        layout = find_layout(text)
+        expected = None if layout is None else layout.support(asked)
+        assert found == (None if expected is None else pytest.approx(expected, abs=1e-6)), text
+        supported += expected is not None and expected.any()
+    assert supported > 500
 
 
 def test_questions_have_the_same_words(scripts: Path, texts: list[str]) -> None:
@@ -176,18 +210,20 @@ def test_the_same_answers_are_chosen(
     vocabulary = Vocabulary((NO_ANSWER,) * place, (), "", 0)
     for i, passage in enumerate(passages):
         model, top_k = Drawn(vocabulary, confidence, head), (1, 3, 10)[i % 3]
-        (reading,) = Predictor(model).read_all([("Why?", passage)], top_k)
+        question = passage.split()[-1]
+        (reading,) = Predictor(model).read_all([(question, passage)], top_k)
         expected.append(reading)
         logits = [[None if x is None else x.ravel().tolist() for x in each] for each in model.made]
-        cases.append([passage, top_k, logits])
+        cases.append([question, passage, top_k, logits])
     script = """
     import { foundIn, merge } from "./answers.js";
     import { windowsOf } from "./passages.js";
     const { cases, confidence, first } = given;
-    result = cases.map(([passage, topK, logits]) => {
+    result = cases.map(([question, passage, topK, logits]) => {
       const windows = windowsOf(passage).map((part, i) => {
         const [start, end] = logits[i].slice(0, 2).map((each) => Float32Array.from(each));
-        return foundIn(part, { start, end, none: logits[i][2]?.[0] }, first);
+        const support = part.layout?.support(question);
+        return foundIn(part, { start, end, none: logits[i][2]?.[0] }, first, support);
       });
       return merge(windows, topK, confidence);
     });

@@ -28,11 +28,15 @@ R = TypeVar("R")
 
 
 class Window(NamedTuple):
-    """A part of a passage with one question about it."""
+    """A part of a passage with one question about it.
+
+    support: what is added to the logits of each word, see `Layout.support`; None for nothing
+    """
 
     pair: int
     question: list[str]
     part: Part
+    support: np.ndarray | None = None
 
 
 class Plan(NamedTuple):
@@ -223,6 +227,9 @@ def _decode(
     """
     start, end = logits.start[:, first:], logits.end[:, first:]
     length = start.shape[1]
+    support = _padded([window.support for window in batch], length)
+    if support is not None:
+        start, end = start + support, end + support
     wanted = min(_spans_for(top_k, max_words), length * max_words)
     lines = _padded([window.part.lines for window in batch], length)
     punctuation = _padded([window.part.punctuation for window in batch], length)

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 
+from fabir.answer.layout import Layout, find_layout
 from fabir.answer.windows import windows
 from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
@@ -30,6 +31,8 @@ class Part:
         reads between two; None if there is one line
     punctuation: whether the least answer with a word is punctuation alone; None if this holds for
         all words of the passage or for none
+    layout: that of the passage; None if it is one line
+    pieces: the number of the piece of the layout in which each word stands, -1 for none
     """
 
     words: list[str]
@@ -37,6 +40,8 @@ class Part:
     ends: np.ndarray
     lines: np.ndarray | None = None
     punctuation: np.ndarray | None = None
+    layout: Layout | None = None
+    pieces: np.ndarray | None = None
     encoded: np.ndarray | None = None  # [words, features], once a model has encoded it
 
 
@@ -108,6 +113,8 @@ class PassageCache:
         if lines is not None:
             lines[np.isin(starts, divided.marks)] = -1
         punctuation = _find_punctuation(divided.text, words, starts, ends)
+        layout = find_layout(passage) if words else None
+        pieces = layout and layout.place(starts)
         return [
             Part(
                 words[begin:end],
@@ -115,6 +122,8 @@ class PassageCache:
                 ends[begin:end],
                 None if lines is None else lines[begin:end],
                 None if punctuation is None else punctuation[begin:end],
+                layout,
+                None if pieces is None else pieces[begin:end],
             )
             for begin, end in windows(len(words), self.window, self.stride)
         ]

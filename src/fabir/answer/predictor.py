@@ -252,7 +252,13 @@ class Predictor:
             message = f"a question is longer than {self.max_question} words: the rest is not read"
             warnings.warn(f"{message} (max_question)", InputWarning, stacklevel=2)
         words = asked[: self.max_question]
-        return [Window(number, words, part) for part in self.parts(passage)]
+        parts = self.parts(passage)
+        layout = parts[0].layout if parts else None
+        support = None if layout is None else layout.support(question)
+        return [
+            Window(number, words, part, None if support is None else support[part.pieces])
+            for part in parts
+        ]
 
 
 def _raising(results: Generator[T | Exception]) -> Iterator[T]:

@@ -4,6 +4,7 @@ The page and its scripts are in `fabir/web`. Any server of files can serve the f
 """
 
 import hashlib
+import json
 import re
 import shutil
 import tarfile
@@ -18,6 +19,7 @@ from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.settings import SETTINGS
 from fabir.runtime.store import ONNX, is_exported, path_of
 from fabir.text import tokens
+from fabir.text.normalise import STOP_WORDS
 
 PACKAGE = "onnxruntime-web-1.30.0.tgz"
 RUNTIME = {
@@ -136,7 +138,7 @@ def _copy(path: Path, copy: Path) -> Path:
 
 
 def _character_classes() -> str:
-    """A script with the insides of character classes."""
+    """A script with the insides of character classes, and the words without content."""
     everything = "".join(map(chr, range(0x110000)))
     lines = ["// Classes of characters, as Python has them. Written by fabir export --web."]
     marks = re.escape("".join(filter(is_punctuation, everything)))
@@ -144,4 +146,5 @@ def _character_classes() -> str:
         ranges = (match.span() for match in re.finditer(f"(?:{pattern})+", everything))
         inside = "".join(rf"\\u{{{start:x}}}-\\u{{{end - 1:x}}}" for start, end in ranges)
         lines.append(f'export const {name} = "{inside}";')
+    lines.append(f"export const STOP_WORDS = {json.dumps(sorted(STOP_WORDS))};")
     return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fabir.errors import InputError
 from fabir.locks import make_lock
+from fabir.text.normalise import STOP_WORDS
 from fabir.text.tokens import UNSPACED
 
 # Not the reader's tokeniser: it keeps case and accents, and takes seven times as long.
@@ -24,13 +25,6 @@ _LETTERS = str.maketrans(
 )
 _HYPHENATED = re.compile(r"(?<!\w)(\w{2,}+)-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
 _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 51,234
-# Stop words: words without content, which occur in most passages.
-_STOP_WORD_LIST = """
-    a also an and are as at be been being but by can could did do does for from had has have he her
-    his how i if in into is it its many may might much name no not of on or our s she should such t
-    than that the their then there these they this to was we were what when where which who whom
-    whose why will with would you your
-"""
 ENGLISH = "english"
 # Those for which there are stems and stop words.
 LANGUAGES = (
@@ -122,7 +116,7 @@ def load_language(name: str, stemmed: bool) -> Language:
     """
     if name not in LANGUAGES:
         raise InputError(f"language {name!r} is none of {', '.join(LANGUAGES)}")
-    stop_words = _STOP_WORD_LIST.split()
+    stop_words: Iterable[str] = STOP_WORDS
     if name != ENGLISH:
         import bm25s.stopwords
 

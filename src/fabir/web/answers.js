@@ -9,14 +9,17 @@ const TINY = 1e-300;
 /**
  * What was found in a window: its logits.
  *
- * `part` is {words, starts, ends, lines, punctuation} of the window; `first` is 1 if the logits
- * begin with a place for no answer, else 0.
+ * `part` is {words, starts, ends, lines, punctuation, pieces} of the window; `first` is 1 if the
+ * logits begin with a place for no answer, else 0; `support` is added to the logits of each piece's
+ * words.
  */
-export function foundIn(part, { start, end, none }, first) {
+export function foundIn(part, { start, end, none }, first, support) {
+  const raised = (logits) =>
+    support ? logits.map((each, i) => each + support.at(part.pieces[i] ?? -1)) : logits;
   return {
     part,
-    start: start.subarray(first),
-    end: end.subarray(first),
+    start: raised(start.subarray(first)),
+    end: raised(end.subarray(first)),
     head: none,
     noStart: first ? start[0] : -Infinity,
     noEnd: first ? end[0] : -Infinity,

@@ -2,7 +2,7 @@
 import { ANY_LETTER, DIGIT, GAP, SPACE, WORD } from "./characters.js";
 
 const NARROW = 30; // characters of the longest line below which lines are not wrapped
-const FILLED = `[${GAP}]*[^${SPACE}][^\\n]*`; // a line that is not blank
+export const FILLED = `[${GAP}]*[^${SPACE}][^\\n]*`; // a line that is not blank
 const BLOCK = new RegExp(`(?<![^\\n])${FILLED}(?:\\n${FILLED})+`, "gu");
 const LINE = /[^\n]+/gu;
 const FIRST_WORD = new RegExp(`^[${SPACE}]*([^${SPACE}]+)`, "u");
@@ -33,7 +33,7 @@ const STAMP = new RegExp(
   "u",
 );
 const TAB_WITHIN = new RegExp(`[^${SPACE}][^\\n]*\\t[^\\n]*[^${SPACE}]`, "u");
-const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
+export const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
 
 /** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
 export function divide(text) {
@@ -55,7 +55,7 @@ export function divide(text) {
 }
 
 /** The text with spaces in place of the line ends of wrapped text. Its length stays the same. */
-function unwrap(text) {
+export function unwrap(text) {
   const pieces = [];
   let at = 0;
   for (const [start, end] of softEnds(text)) {

@@ -1,5 +1,6 @@
 // Windows of a passage, as fabir.answer.passages makes them.
 import { PUNCTUATION } from "./characters.js";
+import { findLayout } from "./layout.js";
 import { divide } from "./lines.js";
 import { count, placeWords } from "./units.js";
 
@@ -7,12 +8,13 @@ const WINDOW = 400, STRIDE = 300; // words
 const PUNCTUATED = new RegExp(`^[${PUNCTUATION}]+$`, "u");
 
 /**
- * The windows of a passage: {words, starts, ends, lines, punctuation} each.
+ * The windows of a passage: {words, starts, ends, lines, punctuation, layout, pieces} each.
  *
  * `lines` has the number of the line or cell in which each word stands, -1 for a mark that a model
  * reads between two; it is undefined if there is one line. `punctuation` has whether the least
  * answer with a word is punctuation alone; it is undefined if this holds for all words
- * of the passage or for none.
+ * of the passage or for none. `layout` is that of the passage, and `pieces` has the number of the
+ * piece of it in which each word stands, -1 for none; both are undefined if it is one line.
  */
 export function windowsOf(passage) {
   const { text, breaks, marks } = divide(passage);
@@ -22,12 +24,15 @@ export function windowsOf(passage) {
   const lines = breaks.length ? starts.map(lineOf) : undefined;
   const marksAlone = starts.map((start, i) => PUNCTUATED.test(text.slice(start, ends[i])));
   const punctuation = new Set(marksAlone).size > 1 ? marksAlone : undefined;
+  const layout = findLayout(passage), pieces = layout?.place(starts);
   return ranges(words.length).map((range) => ({
     words: words.slice(...range),
     starts: starts.slice(...range),
     ends: ends.slice(...range),
     lines: lines?.slice(...range),
     punctuation: punctuation?.slice(...range),
+    layout,
+    pieces: pieces?.slice(...range),
   }));
 }
 

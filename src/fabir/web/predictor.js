@@ -31,11 +31,13 @@ export class Predictor {
       this.#windows = windowsOf(passage);
     }
     const found = [], windows = this.#windows;
+    const support = windows[0]?.layout?.support(question);
+    const before = this.#model.vocabulary.before.length;
     for (const window of windows) {
       await progress(found.length, windows.length);
       window.encoded ??= await this.#model.encode(window.words);
       const logits = await this.#model.answer(window.words, asked, window.encoded);
-      found.push(foundIn(window, logits, this.#model.vocabulary.before.length));
+      found.push(foundIn(window, logits, before, support));
     }
     const { confidence, no_answer_threshold } = this.#model.settings;
     const reading = merge(found, topK, confidence);
