@@ -62,6 +62,17 @@ def test_an_excerpt_is_the_text_around_a_place(collection: Path, tmp_path: Path)
         assert part.start + len(part.text) >= min(len(text), near + 800)
 
 
+def test_an_excerpt_is_of_the_index_as_it_is_now(collection: Path, tmp_path: Path) -> None:
+    file = collection / "mill.txt"
+    file.write_text("The mill was built in 1902.")
+    index = Index.build([collection], tmp_path / "index")
+    file.write_text("The mill burnt down in 1950.")
+    Index.open(tmp_path / "index").update()
+    excerpt = index.excerpt("mill.txt")
+    assert excerpt is not None
+    assert excerpt.text == "The mill burnt down in 1950."
+
+
 def test_documents_are_found_by_their_names_alone(collection: Path, tmp_path: Path) -> None:
     index = Index.build([collection], tmp_path / "index")
     for name, begin in {
@@ -280,6 +291,14 @@ def test_an_index_in_its_own_folder_is_not_indexed(collection: Path) -> None:
     assert index.search("zebra") == []
 
 
+def test_no_index_is_a_document(collection: Path, tmp_path: Path) -> None:
+    built = Index.build([collection], collection / "index")
+    (tmp_path / "link").symlink_to(collection)
+    other = Index.build([collection], tmp_path / "link" / "deep" / "other")
+    other.update()
+    assert other.documents == built.documents
+
+
 def test_a_pickle_opens_the_index_again(
     collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +335,7 @@ def test_mistakes_are_refused_and_change_nothing(collection: Path, tmp_path: Pat
         ([tmp_path / "no"], tmp_path / "index", "no such file"),
         ([tmp_path / "a.exe"], tmp_path / "index", "none of"),
         ([tmp_path / "empty"], tmp_path / "index", "no text in"),
+        ([], tmp_path / "index", "nothing to index"),
     ]:
         with pytest.raises(InputError, match=reason):
             Index.build(sources, folder)
@@ -325,6 +345,9 @@ def test_mistakes_are_refused_and_change_nothing(collection: Path, tmp_path: Pat
     with pytest.raises(InputError, match="no index in"):
         Index.open(tmp_path / "index")
     index = Index.build([collection], tmp_path / "index")
+    with pytest.raises(InputError, match="nothing to index"):
+        index.update([])
+    assert index.documents > 0
     wrong: Any
     for wrong in (0, "5"):
         with pytest.raises(InputError, match="k must be a whole number, at least 1"):

@@ -79,6 +79,7 @@ def test_names_of_hosts_have_no_scheme_and_no_port() -> None:
         ({"cors": "*"}, r"give \['\*'\]"),
         ({"allowed_hosts": "a.example"}, r"give \['a.example'\]"),
         ({"cors": ["a.example"]}, "is no origin"),
+        ({"cors": ["*", "https://a.example"]}, r"give \* alone"),
         ({"allowed_hosts": ["https://a.example"]}, "is no name of a host"),
     ],
 )

@@ -43,6 +43,14 @@ def read_together(batcher: Batcher, *asked: tuple[str, str, int]) -> list[Any]:
     return [each if isinstance(each, Exception) else each[0] for each in found]
 
 
+def test_the_size_of_a_batch_is_that_of_its_questions() -> None:
+    sizes: list[int] = []
+    batcher = Batcher(Watched(), on_batch=sizes.append)
+    asyncio.run(batcher.read(PAIRS, 1))
+    batcher.close()
+    assert sizes == [len(PAIRS)]
+
+
 def test_answers_are_those_of_the_predictor_alone() -> None:
     predictor = Watched()
     sizes: list[int] = []

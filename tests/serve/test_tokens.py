@@ -115,6 +115,12 @@ def test_what_cannot_be_tokens_is_refused_without_showing_them(
     file.write_text(" \n")
     with pytest.raises(InputError, match="has no token"):
         read_tokens(file)
+    monkeypatch.setenv("FABIR_TOKEN", " \n")
+    with pytest.raises(InputError, match="FABIR_TOKEN is blank"):
+        read_tokens(None)
+    file.write_text("four secret words\n")
+    with pytest.raises(InputError, match="has other characters"):
+        read_tokens(file)
     file.write_text("sécret")
     monkeypatch.setenv("FABIR_TOKEN", 'sec"ret')
     for place in file, None:

@@ -48,6 +48,8 @@ def build(
     because its author hid it.
     """
     roots = [Path(os.path.abspath(source)) for source in sources]
+    if not roots:
+        raise InputError("there is nothing to index: name files or folders")
     found = find_files(roots, Path(os.path.abspath(folder)), skip)
     if found.others:
         notice(f"left out, of other kinds: {_counted(found.others)}")

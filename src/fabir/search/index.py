@@ -221,14 +221,13 @@ class Index:
         """
         check_kind("the question", question, str)
         k = check_whole("k", k)
-        if not self.is_current():
-            with suppress(InputError):  # a damaged one; the old one is still open
-                self.reopen()
-        generation, ranker = self._opened
+        generation, ranker = self._newest()
         return [_passage(generation, *each) for each in ranker.rank(question, k)]
 
     def excerpt(self, document: str, place: int = 0, around: int = AROUND) -> Excerpt | None:
         """The text of a document around a character of it; None if there is no such document.
+
+        An index that was updated is opened anew.
 
         Args:
             document: its name, as in `Passage`
@@ -240,7 +239,7 @@ class Index:
         """
         check_kind("document", document, str)
         place, around = check_whole("place", place, 0), check_whole("around", around, 0)
-        generation = self._opened[0]
+        generation = self._newest()[0]
         number = next(_numbered(generation, document), None)
         if number is None:
             return None
@@ -250,6 +249,13 @@ class Index:
         last = int((rows["start"] <= place + around).sum())
         text = generation.text(rows["first"][first], rows["last"][last - 1])
         return Excerpt(text, int(rows["start"][first]), last - first == len(rows))
+
+    def _newest(self) -> tuple[Generation, Ranker]:
+        """The index as it is on disk now; the old one, which is still open, if that is damaged."""
+        if not self.is_current():
+            with suppress(InputError):
+                self.reopen()
+        return self._opened
 
     def unknown_names(self, question: str) -> list[str]:
         """The names in a question that no passage has, such as "Napoleon"."""

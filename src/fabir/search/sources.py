@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from fabir.documents.reading import Skip, check_kind, is_document
 from fabir.errors import InputError
+from fabir.search.storage import is_index
 from fabir.terminal import printable
 
 _LEFT_OUT = ".", "~$"  # hidden files, among them LibreOffice's locks; Microsoft Office's locks
@@ -44,11 +45,11 @@ class Found(NamedTuple):
 def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
     """The documents at and below `roots`.
 
-    Hidden files, links, lock files of office programs and files of other kinds in folders are left
-    out.
+    Hidden files, links, lock files of office programs, files of other kinds and indexes in folders
+    are left out.
 
     Raises:
-        InputError: a root is missing, or is a file of an unknown kind.
+        InputError: a root is missing or cannot be reached, or is a file of an unknown kind.
     """
     found: set[Path] = set()
     unreadable: list[Path] = []
@@ -59,10 +60,11 @@ def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
         skip(f"cannot read {printable(error.filename)}: {error.strerror}")
 
     for root in roots:
-        if root.is_dir():
+        kind = _kind(root)
+        if stat.S_ISDIR(kind):
             for path in _walk(root, leave_out, warn):
                 (found if is_document(path) else others).add(path)
-        elif root.is_file():
+        elif stat.S_ISREG(kind):
             check_kind(root)
             found.add(root)
         else:
@@ -71,11 +73,25 @@ def find_files(roots: list[Path], leave_out: Path, skip: Skip) -> Found:
     return Found(sorted(found), unreadable, kinds)
 
 
+def _kind(root: Path) -> int:
+    """The mode of a file or folder, with its kind; 0 if there is none."""
+    try:
+        return root.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as error:
+        raise InputError(f"cannot read {printable(root)}: {error.strerror or error}") from error
+
+
 def _walk(root: Path, leave_out: Path, warn: Callable[[OSError], None]) -> Iterator[Path]:
     """Regular files that are neither hidden nor lock files, of any kind."""
     for folder, folders, names in os.walk(root, onerror=warn):
         here = Path(folder)
-        folders[:] = [name for name in folders if name[0] != "." and here / name != leave_out]
+        folders[:] = [
+            name
+            for name in folders
+            if name[0] != "." and here / name != leave_out and not is_index(here / name)
+        ]
         for path in (here / name for name in names if not name.startswith(_LEFT_OUT)):
             try:
                 regular = stat.S_ISREG(path.lstat().st_mode)

@@ -31,8 +31,10 @@ def page_origins(origins: Collection[str]) -> list[str]:
     """Origins as browsers send them: in lower case, without the scheme's own port. "*" stays.
 
     Raises:
-        InputError: one of them can be no origin, or they are one string.
+        InputError: one of them can be no origin, "*" is not the only one, or they are one string.
     """
+    if "*" in origins and len(set(origins)) > 1:
+        raise InputError("* is for pages of any origin: give * alone, or name every origin")
     return [each if each == "*" else _page_origin(each) for each in _texts("origins", origins)]
 
 

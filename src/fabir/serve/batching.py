@@ -61,7 +61,7 @@ class Batcher:
     Args:
         predictor: reads the passages; nothing else may use it afterwards
         max_waiting: limit of words that wait to be read, of short requests and of long ones
-        on_batch: gets the number of requests of every batch
+        on_batch: gets the number of questions of every batch
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Batcher:
 
     def _run_batch(self, batch: list[_Request]) -> list[Any]:
         """In a worker thread: the result of each request, or its exception."""
-        self._on_batch(len(batch))
+        self._on_batch(sum(len(request.pairs) for request in batch))
         return self._read(batch)
 
     def _read(self, requests: list[_Request]) -> list[Any]:

@@ -22,17 +22,19 @@ def read_tokens(file: Path | None) -> list[str]:
     """The tokens in a file, one a line; or that of FABIR_TOKEN in the environment; or none.
 
     Raises:
-        InputError: the file cannot be read or has no token, or a token cannot be sent. It is not
-            quoted, as it is a secret.
+        InputError: the file cannot be read or has no token, FABIR_TOKEN is blank, or a token cannot
+            be sent. It is not quoted, as it is a secret.
     """
     try:
         text = file.read_text(encoding="utf-8") if file else os.environ.get("FABIR_TOKEN", "")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise InputError(f"cannot read the tokens in {file}: {reason}") from error
-    tokens = text.split()
+    tokens = [line.strip() for line in text.splitlines() if line.strip()]
     if file and not tokens:
         raise InputError(f"{file} has no token: write one into it, or leave out --token-file")
+    if text and not tokens:
+        raise InputError("FABIR_TOKEN is blank: give it a token, or do not set it")
     if not all(map(_TOKEN.fullmatch, tokens)):
         place = file or "FABIR_TOKEN"
         raise InputError(f"a token of {place} has other characters than A-Z a-z 0-9 - . _ ~ + / =")
