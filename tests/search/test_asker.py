@@ -344,6 +344,16 @@ def test_what_is_withheld_is_said(
     assert ask(0.9, "--threshold", 0)[1] == ""
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_of_questions_from_a_pipe_stderr_says_nothing(
+    capsys: pytest.CaptureFixture[str], index: Index, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Lines(["Who invented the telephone of kites?\n"]))
+    out, err = run(capsys, "ask", "--index", index.folder, "--format", form, "--threshold", 1)
+    assert out.count("\n") == 1
+    assert err == ""
+
+
 def test_the_command_line_refuses_in_one_line(
     capsys: pytest.CaptureFixture[str], collection: Path, tmp_path: Path
 ) -> None:

@@ -1,5 +1,7 @@
 """Passages: exact places, everything covered, paragraphs and sentences left whole."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,18 @@ def test_a_short_line_behind_a_sentence_goes_with_what_follows(
     expected = [f"Belmar\n\n{LONG[:230].strip()}.", f"{line}\n\n{HOURS.strip()}"]
     text = "\n\n".join(expected)
     assert [text[start:end] for start, end in passages(text, 1000, headings)] == expected
+
+
+def test_a_numbered_line_between_others_goes_with_what_follows() -> None:
+    goals = [
+        f"{number}. The part called {name}\n\nGoal: a {name} that all can find and all can read"
+        for number, name in enumerate(("index", "guide", "wiki", "glossary", "course", "map"), 1)
+    ]
+    text = "\n\n".join(goals)
+    parts = [text[start:end] for start, end in passages(text, 1000)]
+    assert len(parts) > 1
+    assert all(re.match(r"\d\. .*\n\nGoal: ", part) for part in parts)
+    assert all(not re.search(r"\d\. [^\n]*$", part) for part in parts)
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def _ask(options: argparse.Namespace, rest: list[str]) -> None:
     for question, result in results:
         show(question, result)
         sys.stdout.flush()
-        if show is not show_row:
+        if not as_rows:
             show_doubt(result)
 
 

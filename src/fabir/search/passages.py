@@ -16,10 +16,9 @@ _SHORT = 0.25  # a shorter paragraph, such as a list item, joins the next one; s
 _HEADINGS = 4  # times this, headings that follow each other are a passage of their own
 # One line that begins with a letter or a number and does not end as a sentence.
 _HEADING = re.compile(r"[^\W_][^\n]{0,78}[^\s.!?:;,]")
+_NUMBERED = re.compile(r"(?:\d{1,2}\.){1,4}\d{0,2}[ \t]+[A-Z]")
 # A numbered title on a line of its own above its text, such as "9. Governing Law".
-_TITLE = re.compile(
-    r"^(?:\d{1,2}\.){1,4}\d{0,2}[ \t]+[A-Z][^\n]{0,60}[^\s.!?:;,](?=\n\W*[A-Z])", re.MULTILINE
-)
+_TITLE = re.compile(rf"^{_NUMBERED.pattern}[^\n]{{0,60}}[^\s.!?:;,](?=\n\W*[A-Z])", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]")
 # Such a line, also in bold or before a list, where headings are known or nothing is taken for one.
 _MAY_HEAD = re.compile(r"(?:\*\*|__)?[^\W_][^\n]{0,78}[\w:*]")
@@ -113,7 +112,7 @@ def _join_short(text: str, paragraphs: list[_Paragraph], short: float) -> Iterat
             has_body = any(part.has_body for part in joined)
             is_full = has_body and (each.is_headed or length >= short)
             if is_full or length >= short * _HEADINGS:
-                left = 0 if each.is_headed or each.may_head else _left_for_next(text, joined)
+                left = 0 if each.is_headed else _left_for_next(text, joined, each)
                 yield joined[0].start, joined[-1 - left].end
                 joined = joined[len(joined) - left :]
         joined.append(each)
@@ -121,12 +120,18 @@ def _join_short(text: str, paragraphs: list[_Paragraph], short: float) -> Iterat
         yield joined[0].start, joined[-1].end
 
 
-def _left_for_next(text: str, joined: Sequence[_Paragraph]) -> int:
-    """1 if the last paragraph is a short line behind a sentence, which goes with what follows."""
+def _left_for_next(text: str, joined: Sequence[_Paragraph], following: _Paragraph) -> int:
+    """1 if the last paragraph goes with what follows: a short line behind a sentence, or one with a
+    number between paragraphs without."""
     if len(joined) < 2 or not joined[-1].may_head:
         return 0
-    before = text[joined[-2].start : joined[-2].end].rstrip(_CLOSERS)
-    return int(before.endswith(_SENTENCE_ENDS))
+    before, last, after = (
+        bool(_NUMBERED.match(text, part.start)) for part in (*joined[-2:], following)
+    )
+    if last:
+        return int(not before and not after)
+    sentence = text[joined[-2].start : joined[-2].end].rstrip(_CLOSERS).endswith(_SENTENCE_ENDS)
+    return int(sentence and not following.may_head)
 
 
 def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
