@@ -35,7 +35,8 @@ class Explanation:
         words: the words that the model reads in one window of the passage, with marks of its
             layout, see `fabir.text.lines.divide`; after the no-answer position if the model has one
         asked: the question's words
-        start, end: probability that the answer starts and ends at each of `words`
+        start, end: probability that the answer starts and ends at each of `words`, of the network
+            alone: its passage's layout counts in `answers` only
         answers: the best answers of the whole passage; none if none is given
         maps: attention maps, in the order of the network
     """
