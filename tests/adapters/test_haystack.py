@@ -64,6 +64,22 @@ def test_a_threshold_holds_for_all_answers(reader: FabirExtractiveReader) -> Non
         FabirExtractiveReader(top_k=0)
 
 
+def test_what_cannot_be_asked_is_refused_whatever_documents_there_are(
+    reader: FabirExtractiveReader,
+) -> None:
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        ("", {}, "the query is empty"),
+        ("\u200b \u200d", {}, "the query is empty"),
+        (None, {}, "the query is NoneType, not str"),
+        ("Who?", {"score_threshold": 7}, "a threshold is a probability"),
+        ("Who?", {"top_k": 0}, "top_k"),
+    ]
+    for documents in ([], [Document(content=None)], DOCUMENTS):
+        for query, options, said in wrong:
+            with pytest.raises(InputError, match=said):
+                reader.run(query, documents, **options)
+
+
 def test_documents_without_text_are_named(
     reader: FabirExtractiveReader, caplog: pytest.LogCaptureFixture
 ) -> None:

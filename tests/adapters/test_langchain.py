@@ -17,7 +17,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from fabir.adapters.langchain import FabirRetriever, langchain_tools
-from fabir.adapters.tools import AskResult, index_tools, tool_schemas
+from fabir.adapters.tools import AskResult, index_tools, run_tool_call, tool_schemas
 
 
 def called(asker: Asker, name: str, arguments: dict[str, Any]) -> ToolMessage:
@@ -64,9 +64,12 @@ def test_a_tool_answers_with_json_and_an_object(asker: Asker) -> None:
 
 
 def test_wrong_arguments_are_told_to_the_model(asker: Asker) -> None:
-    message = called(asker, "ask", {"question": "Who?", "top_k": 0})
+    wrong = {"question": "Who?", "top_k": 0}
+    message = called(asker, "ask", wrong)
     assert message.status == "error"
-    assert str(message.content).startswith("ask: top_k: Input should be greater than")
+    assert message.content == run_tool_call(index_tools(asker), "ask", wrong)
+    said = json.loads(str(message.content))
+    assert said["error"].startswith("ask: top_k: Input should be greater than")
 
 
 def test_models_are_told_the_same_as_elsewhere(asker: Asker) -> None:

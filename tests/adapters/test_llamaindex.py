@@ -49,6 +49,22 @@ def test_a_response_has_its_sources(asker: Asker) -> None:
     assert answer["sentence"] in text
 
 
+def test_a_passage_with_several_answers_is_one_source_with_the_best(asker: Asker) -> None:
+    every = Asker(asker.index, asker.predictor, threshold=0)
+    response = FabirQueryEngine(asker=every, top_k=5).query("Who built the mill?")
+    assert response.metadata is not None
+    answers = response.metadata["answers"]
+    nodes = response.source_nodes
+    assert len(answers) == 5
+    assert len({node.node_id for node in nodes}) == len(nodes) == 2
+    assert (nodes[0].metadata["answer"], nodes[0].score) == ("Otto Berg", answers[0]["score"])
+    assert nodes[1].score == next(
+        each["score"] for each in answers if each["text"] == nodes[1].metadata["answer"]
+    )
+    retrieved = FabirRetriever(asker.index).retrieve("Who built the mill?")
+    assert {node.node_id for node in nodes} <= {node.node_id for node in retrieved}
+
+
 def test_without_an_answer_the_response_is_empty(asker: Asker) -> None:
     response = asyncio.run(FabirQueryEngine(asker=asker).aquery("Who is the king of France?"))
     assert str(response) == "Empty Response"

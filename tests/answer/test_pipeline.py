@@ -20,6 +20,7 @@ from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.errors import InputError, InputWarning
 from fabir.runtime.ensemble import Ensemble
+from fabir.runtime.locate import BUNDLED
 from factories import ABBEY, RAIN, small_reader
 
 QUESTION = "What pulls the drops?"
@@ -131,8 +132,9 @@ def test_one_warning_names_all_arguments_without_effect(ask: QuestionAnsweringPi
         "arguments without effect in fabir: config, tokenizer, use_fast, device_map, "
     )
     assert one.filename == __file__
-    with pytest.warns(InputWarning, match="revision; see"):
-        pipeline(revision="626af31")
+    for model in (None, "fast", BUNDLED, small_reader(), Predictor(small_reader())):
+        with pytest.warns(InputWarning, match="without effect in fabir: revision; see"):
+            pipeline(model=model, revision="626af31")
 
 
 @pytest.mark.parametrize("device", [-1, "cpu", torch.device("cpu"), None])
@@ -144,6 +146,8 @@ def test_what_is_done_anyway_costs_no_warning(device: Any) -> None:
 
 
 def test_strict_refuses_what_a_warning_would_tell() -> None:
+    with pytest.raises(InputError, match="without effect in fabir: revision"):
+        pipeline(model="fast", revision="626af31", strict=True)
     with pytest.raises(InputError, match="without effect in fabir: tokenizer, padding"):
         pipeline(model=small_reader(), tokenizer="any", padding=True, strict=True)
     ask = pickle.loads(pickle.dumps(pipeline(model=small_reader(), strict=True, top_k=2)))
@@ -231,6 +235,24 @@ def test_lengths(ask: QuestionAnsweringPipeline) -> None:
         ask(question=QUESTION, context=long, max_seq_len=10, doc_stride=128)
     with pytest.raises(ValueError, match="doc_stride 512 must be less than max_seq_len 400, its"):
         ask(question=QUESTION, context=long, doc_stride=512)
+
+
+def test_lengths_that_are_not_given_are_those_of_the_predictor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = Predictor(small_reader(), window=20, stride=5, memory=0)
+    ask, long = pipeline(model=own), " ".join([RAIN, ABBEY] * 20)
+    read = []
+    encode = own.model.encode
+    monkeypatch.setattr(
+        own.model, "encode", lambda *given: read.append(len(given[0].passage)) or encode(*given)
+    )
+    expected = ask(QUESTION, long)
+    windows = read.copy()
+    for _ in range(2):  # no memory: it is read again
+        read.clear()
+        assert ask(QUESTION, long, max_answer_len=15) == expected
+        assert read == windows
 
 
 EMPTY = {"start": 0, "end": 0, "answer": ""}
@@ -334,7 +356,8 @@ def test_words_of_a_question_beyond_its_limit_are_not_read(ask: QuestionAnswerin
         ((["Who?", "When?"], [RAIN, ABBEY]), {}, ValueError, "a SquadExample, not list"),
         (([(QUESTION, RAIN)] * 2,), {}, ValueError, "question 1 is a dict .*, not tuple"),
         (({"question": ["Who?"], "context": []},), {}, ValueError, "questions: 1, contexts: 0"),
-        (({"question": ["Who?"]},), {}, ValueError, "are texts, or lists"),
+        (({"question": ["Who?"]},), {}, KeyError, '^the dict of .* without the key "context"$'),
+        (([{"question": ["Who?"]}],), {}, InputError, 'without the key "context"$'),
         (({"question": 3, "context": RAIN},), {}, ValueError, "`question` is a text"),
         ((3,), {}, ValueError, "a SquadExample, not int"),
         ((), {"question": ["Who?"], "context": []}, ValueError, "questions: 1, contexts: 0"),

@@ -145,7 +145,7 @@ def test_a_blank_passage_has_no_answers(predictor: Predictor, passage: str) -> N
     assert [len(answers) for answers in predictor.answer_all(mixed)] == [0, 1, 0, 1, 0]
 
 
-@pytest.mark.parametrize("question", ["", " ", "\n\t\u3000", "\u200b\u00ad"])
+@pytest.mark.parametrize("question", ["", " ", "\n\t\u3000", "\u200b\u00ad", "\u200d\ufe0f"])
 def test_a_blank_question_is_refused_by_its_number(predictor: Predictor, question: str) -> None:
     with pytest.raises(InputError, match="question 1 is empty"):
         predictor.answer(question, "Rain falls.")

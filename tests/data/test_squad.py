@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fabir.data.dataset import Answer, Dataset, Passage, Question, joined
 from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
+from fabir.text.units import is_blank
 
 TEXT = "Rain falls. Snow falls too."
 
@@ -317,7 +318,7 @@ def test_repair_takes_the_nearest_occurrence(
         assert found == [(Answer(answer_text, nearest),)]
 
 
-words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+words = st.text(st.characters(exclude_categories=["Cs"])).filter(lambda text: not is_blank(text))
 
 
 @st.composite

@@ -6,13 +6,15 @@ import json
 import re
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from calling import refused
 from fabir.cli import main
 from fabir.data.download import Collection
 from fabir.errors import InputError
-from fabir.export import web
+from fabir.export import onnx, web
 from fabir.export.web import PACKAGE, write_page
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.store import ONNX, copy_model, path_of
@@ -69,11 +71,24 @@ def test_a_page_is_written_again_in_place(tmp_path: Path, runtime: Path) -> None
 
 def test_other_people_s_files_are_not_replaced(tmp_path: Path, runtime: Path) -> None:
     site = tmp_path / "site"
-    site.mkdir()
-    (site / "index.html").write_text("my own")
-    with pytest.raises(InputError, match="is no such page and not empty"):
-        write_page(BUNDLED, site, runtime)
-    assert [path.read_text() for path in site.iterdir()] == ["my own"]
+    (site / "runtime").mkdir(parents=True)
+    for name in ("index.html", "characters.js"):
+        (site / name).write_text("my own")
+        with pytest.raises(InputError, match="is no such page and not empty"):
+            write_page(BUNDLED, site, runtime)
+        assert {path.read_text() for path in site.iterdir() if path.is_file()} == {"my own"}
+
+
+def test_a_licence_is_the_model_s_own_or_none(tmp_path: Path, runtime: Path) -> None:
+    model, site = tmp_path / "clone" / "model", tmp_path / "site"
+    copy_model(BUNDLED, model)
+    (model.parent / "LICENSE").write_text("of the clone")
+    write_page(BUNDLED, site, runtime)
+    write_page(model, site, runtime)
+    assert not (site / "model" / "LICENSE").exists()
+    (model / "LICENSE").write_text("of the model")
+    write_page(model, site, runtime)
+    assert (site / "model" / "LICENSE").read_text() == "of the model"
 
 
 def test_a_model_without_graphs_is_refused(tmp_path: Path, reader: Path, runtime: Path) -> None:
@@ -109,6 +124,44 @@ def test_the_command_says_how_large_the_page_is(
     assert capsys.readouterr().out == f"{site}: {size / 2**20:.1f} MiB\n"
     settings = json.loads((site / "model" / "config.json").read_text())
     assert settings["reader"] == "crossconv"
+
+
+@pytest.fixture
+def exports(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The arguments of every export of graphs that is begun; none is made."""
+    begun: list[Any] = []
+    monkeypatch.setattr(onnx, "export", lambda *given, **named: begun.append(given))
+    return begun
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_graphs_are_made(
+    tmp_path: Path, runtime: Path, exports: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "notes.txt").write_text("my own")
+    (tmp_path / "file").write_text("")
+    for page, graphs, said in (
+        (site, tmp_path / "graphs", "is no such page and not empty"),
+        (tmp_path / "file", tmp_path / "graphs", "file is not a folder"),
+        (tmp_path / "new", tmp_path / "new", "lies in the page's folder"),
+        (tmp_path / "new", tmp_path / "new" / "graphs", "lies in the page's folder"),
+    ):
+        options = "--output", graphs, "--web", page, "--runtime", runtime
+        assert said in refused(capsys, "export", *options)
+    assert exports == []
+
+
+def test_a_package_that_cannot_be_fetched_is_told_before_the_graphs_are_made(
+    tmp_path: Path, runtime: Path, exports: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pooch")
+    (runtime / PACKAGE).unlink()
+    options = "--output", tmp_path / "graphs", "--web", tmp_path / "site", "--runtime", runtime
+    with pytest.raises(SystemExit):
+        main(["export", *map(str, options)])
+    assert "cannot fetch" in capsys.readouterr().err
+    assert exports == []
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,31 @@ def test_visible_text_has_the_tokenisers_words(text: str) -> None:
 
 
 @given(st.text(alphabet=" \n\u3000\u200b\u00ad\ufeff\u200da") | st.text())
-def test_a_text_is_blank_if_it_has_no_visible_word(text: str) -> None:
-    assert is_blank(text) == (not visible_tokens(text).words)
+def test_a_text_without_words_is_blank(text: str) -> None:
+    assert is_blank(text) or visible_tokens(text).words
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        *("", " ", "\t\r\n", "\x00", "\x1f", "\x85", "\u00a0", "\u2028", "\u2029", "\u3000"),
+        *("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\U000e0020"),
+        *("\ufe0f", "\u034f", "\u0301", "\U000e0100"),
+        *("\u2800", "\u3164", "\u115f", "\u1160", "\uffa0"),
+    ],
+)
+def test_a_text_is_blank_if_nothing_of_it_can_be_seen(unseen: str) -> None:
+    assert is_blank(unseen)
+    assert is_blank(f" {unseen}\u200d{unseen}\n")
+    for seen in ("a", "é", "e\u0301", "क", "?", "_", "☔", "❤\ufe0f", "\ue000", "한"):
+        assert not is_blank(unseen + seen)
+        assert not is_blank(seen + unseen)
+
+
+def test_a_blank_text_is_found_in_linear_time() -> None:
+    for unseen in (" ", "\u200d", "\u0301", "\u3164"):
+        assert is_blank(unseen * 1_000_000)
+        assert not is_blank(unseen * 1_000_000 + "a")
 
 
 def test_answers_are_whole_units() -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from fabir.adapters import needs
-from fabir.answer.checks import check_whole
+from fabir.answer.checks import check_kind, check_whole
 from fabir.answer.predictor import Answer, Predictor
 from fabir.answer.threshold import check_threshold
+from fabir.errors import InputError
+from fabir.text.units import is_blank
 
 with needs("haystack", "Haystack 2 or later", "haystack"):
     from haystack import (
@@ -87,17 +89,21 @@ class FabirExtractiveReader:
             top_k, score_threshold, no_answer: in place of the component's
 
         Raises:
-            InputError: a blank query, `top_k` below 1, or `score_threshold` not from 0 to 1.
+            InputError: a blank query, or one that is no str; `top_k` below 1; or `score_threshold`
+                not from 0 to 1.
         """
-        if not documents:
-            return {"answers": []}
-        answers = self._read(query, documents, self.top_k if top_k is None else top_k)
-        if self.no_answer if no_answer is None else no_answer:
-            none = math.prod((1 - answer.score for answer in answers), start=1.0)
-            answers.append(ExtractedAnswer(query=query, score=none, data=None))
+        top_k = self.top_k if top_k is None else check_whole("top_k", top_k)
         least = (
             self.score_threshold if score_threshold is None else check_threshold(score_threshold)
         )
+        if is_blank(check_kind("the query", query, str)):
+            raise InputError("the query is empty: ask something")
+        if not documents:
+            return {"answers": []}
+        answers = self._read(query, documents, top_k)
+        if self.no_answer if no_answer is None else no_answer:
+            none = math.prod((1 - answer.score for answer in answers), start=1.0)
+            answers.append(ExtractedAnswer(query=query, score=none, data=None))
         kept = [answer for answer in answers if least is None or answer.score >= least]
         return {"answers": sorted(kept, key=lambda answer: -answer.score)}
 
@@ -106,10 +112,10 @@ class FabirExtractiveReader:
         assert self._predictor is not None
         texts = []
         for document in documents:
-            if (document.content or "").strip():
-                texts.append(document)
-            else:
+            if is_blank(document.content or ""):
                 logger.warning("Document {id} has no text and is ignored", id=document.id)
+            else:
+                texts.append(document)
         pairs = [(query, document.content or "") for document in texts]
         readings = self._predictor.read_all(pairs, top_k)
         found = [

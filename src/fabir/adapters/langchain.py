@@ -19,7 +19,7 @@ with needs("langchain", "LangChain 1", "langchain_core"):
     from langchain_core.tools import StructuredTool, ToolException
     from pydantic import ConfigDict
 
-    from fabir.adapters.tools import Tool, index_tools
+    from fabir.adapters.tools import Tool, describe_error, index_tools
 
 
 class FabirRetriever(BaseRetriever):
@@ -51,7 +51,10 @@ class FabirRetriever(BaseRetriever):
 
 
 def langchain_tools(asker: Asker) -> list[StructuredTool]:
-    """The tools `ask` and `search` for agents. Their content is JSON, their artifact the result."""
+    """The tools `ask` and `search` for agents. Their content is JSON, their artifact the result.
+
+    What is wrong with a call is its content, under "error", as in `run_tool_call`.
+    """
     return [_structured(tool) for tool in index_tools(asker)]
 
 
@@ -60,7 +63,7 @@ def _structured(tool: Tool) -> StructuredTool:
         try:
             result = tool.run(arguments)
         except InputError as error:
-            raise ToolException(str(error)) from error
+            raise ToolException(describe_error(error)) from error
         return result.model_dump_json(), result
 
     return StructuredTool.from_function(

@@ -40,7 +40,8 @@ class FabirQueryEngine(CustomQueryEngine):
     """Answers with words of the documents of an index.
 
     The response is the best answer, or "Empty Response". Its source nodes are the passages of all
-    answers, with the scores of the answers. Its metadata is an `AskResult` of the tools.
+    answers, each once, with its best answer and the score of that. Its metadata is an `AskResult`
+    of the tools.
 
     Args:
         asker: answers from the index
@@ -53,8 +54,10 @@ class FabirQueryEngine(CustomQueryEngine):
     def custom_query(self, query_str: str) -> Response:
         result = self.asker.read(query_str, self.top_k)
         text = result.answers[0].text if result.answers else EMPTY
-        sources = [_source(answer) for answer in result.answers]
-        return Response(text, sources, describe_result(result).model_dump())
+        sources: dict[str, NodeWithScore] = {}
+        for source in map(_source, result.answers):  # the best answer of a passage comes first
+            sources.setdefault(source.node_id, source)
+        return Response(text, [*sources.values()], describe_result(result).model_dump())
 
     async def acustom_query(self, query_str: str) -> Response:
         return await asyncio.to_thread(self.custom_query, query_str)

@@ -176,7 +176,12 @@ def run_tool_call(tools: Iterable[Tool], name: str, arguments: str | Mapping[str
             raise InputError(f"there is no tool {name}: there are {', '.join(by_name)}")
         return by_name[name].run(arguments).model_dump_json()
     except InputError as error:
-        return json.dumps({"error": str(error)}, ensure_ascii=False)
+        return describe_error(error)
+
+
+def describe_error(error: InputError) -> str:
+    """What is wrong with a call, as a model gets it: a JSON object."""
+    return json.dumps({"error": str(error)}, ensure_ascii=False)
 
 
 def _one_line(tool: str, error: ValidationError) -> str:

@@ -28,6 +28,7 @@ from fabir.answer.predictor import OnError, Predictor
 from fabir.answer.transformers_models import explain, find_candidate, is_transformers
 from fabir.errors import InputError
 from fabir.runtime.base import Model
+from fabir.runtime.locate import find_folder, is_on_hub
 from fabir.runtime.store import copy_model
 from fabir.text.tokens import Tokens, tokenise
 
@@ -90,14 +91,17 @@ def pipeline(
     if task not in _TASKS:
         raise InputError(f"fabir's pipeline does question-answering, not {task!r}")
     kept, names = split_options(options)
+    named = isinstance(model, str | Path)
+    if named:
+        find_folder(model)  # which refuses one that cannot be looked at
     found, foreign = model, is_transformers(model)
-    if not foreign and isinstance(model, str | Path):
+    if not foreign and named:
         found = find_candidate(model, revision)
         foreign = is_transformers(found)
     if foreign:
         tell(explain(model, strict), strict)
         found = None
-    if found is None:
+    if found is None or not is_on_hub(model):
         unused["revision"] = revision
     tell_ignored(ignored(unused) + names, strict)
     return QuestionAnsweringPipeline(_predictor(found), strict, **kept)
@@ -140,10 +144,11 @@ class QuestionAnsweringPipeline:
         max_answer_len: words of an answer at most (15)
         max_question_len: words of a question that are read (64)
         max_seq_len: words of a window of the context (400)
-        doc_stride: words that two windows share (a quarter)
+        doc_stride: words that two windows share (a quarter of `max_seq_len`)
         on_error: "return" gives the exception in place of the result of a question that cannot be
             answered. "raise" raises it, after the results before it if a generator was given
 
+    Lengths that are not given are those of the Predictor; the figures in brackets are its defaults.
     Any other option is ignored, and one warning names all of them.
     """
 
@@ -264,7 +269,8 @@ class QuestionAnsweringPipeline:
         """A predictor of the same model with other windows or lengths of answers."""
         old = self.predictor
         window = old.window if max_seq_len is None else max_seq_len
-        shared = window // 4 if doc_stride is None else doc_stride
+        kept = old.window - old.stride if max_seq_len is None else window // 4
+        shared = kept if doc_stride is None else doc_stride
         if shared >= window:
             default = ", its default" if max_seq_len is None else ""
             raise InputError(f"doc_stride {shared} must be less than max_seq_len {window}{default}")
@@ -274,6 +280,7 @@ class QuestionAnsweringPipeline:
             stride=window - shared,
             max_words=max_answer_len or old.max_words,
             max_question=max_question_len or old.max_question,
+            memory=old.memory,
             threshold=old.threshold,
         )
 

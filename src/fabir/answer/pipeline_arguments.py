@@ -195,7 +195,9 @@ def _paired(question: Any, context: Any) -> list[Any]:
 def _unpacked(given: Any) -> Any:
     """A dict of lists as a list of dicts."""
     if isinstance(given, Mapping) and isinstance(given.get("question"), list | tuple):
-        return _paired(given["question"], given.get("context"))
+        if "context" not in given:
+            raise MissingKeyError('the dict of questions is without the key "context"')
+        return _paired(given["question"], given["context"])
     return given
 
 

@@ -18,7 +18,7 @@ from fabir.runtime.base import Model, load_model
 from fabir.runtime.ensemble import load_ensemble
 from fabir.runtime.locate import find_model
 from fabir.runtime.memory import BUDGET
-from fabir.text.units import visible_tokens
+from fabir.text.units import is_blank, visible_tokens
 
 __all__ = ["Answer", "Predictor", "Reading"]
 
@@ -246,7 +246,7 @@ class Predictor:
 
     def _windows(self, number: int, question: str, passage: str) -> list[Window]:
         asked = visible_tokens(question, self.model.vocabulary.tokeniser).words
-        if not asked:
+        if not asked or is_blank(question):
             raise InputError(f"question {number + 1} is empty: ask something")
         if len(asked) > self.max_question:
             message = f"a question is longer than {self.max_question} words: the rest is not read"

@@ -39,13 +39,11 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
     from fabir.evaluation.calibration import calibrate
     from fabir.files import writing
-    from fabir.runtime.locate import BUNDLED_MODELS
+    from fabir.runtime.settings import read_states
     from fabir.runtime.store import change_settings
 
-    if not options.reader.exists() and (BUNDLED_MODELS / options.reader).is_dir():
-        raise InputError(
-            f"the bundled model {options.reader} is not changed: name the folder of another model"
-        )
+    _refuse_bundled(options.reader)
+    read_states(options.reader)
     with writing(options.reader):
         data = joined([read_squad(path, "keep") for path in options.data])
         found = calibrate(Predictor.load(options.reader), data)
@@ -53,6 +51,16 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
         change_settings(options.reader, confidence=found.confidence, no_answer_threshold=threshold)
     report = {**found.report, "no_answer_threshold": threshold}
     print(json.dumps(report, indent=1))
+
+
+def _refuse_bundled(reader: Path) -> None:
+    from fabir.runtime.locate import BUNDLED_MODELS
+
+    folder = (reader if reader.exists() else BUNDLED_MODELS / reader).resolve()
+    if folder.is_dir() and folder.is_relative_to(BUNDLED_MODELS.resolve()):
+        raise InputError(
+            f"the bundled model {reader} is not changed: name the folder of another model"
+        )
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +76,18 @@ def _add_compact(parser: argparse.ArgumentParser) -> None:
 def _compact(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.export.compact import compact
 
-    size = compact(options.reader, options.output, options.words)
+    size = compact(_find(options.reader), options.output, options.words)
     print(f"{options.output}: {size / 2**20:.1f} MiB")
+
+
+def _find(reader: Path | None) -> Path:
+    """The folder of a model, found before any other folder is made."""
+    from fabir.runtime.locate import find_model
+    from fabir.runtime.settings import read_states
+
+    folder = find_model(reader)
+    read_states(folder)
+    return folder
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +109,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         help="for --web: where the npm package onnxruntime-web is, which is fetched if it is not "
         "there (default: the cache)",
     )
-    parser.add_argument("--format", choices=["onnx"], default="onnx", help="format of the graphs")
     parser.add_argument("--quantise", choices=["int8"], help="quantise linear layers to 8 bits")
     parser.add_argument(
         "--calibrate",
@@ -105,8 +122,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.runtime.locate import find_model
-
     if not (options.output or options.web):
         raise InputError("say what to write: --output DIR for graphs, --web DIR for a page")
     if options.runtime and not options.web:
@@ -114,16 +129,25 @@ def _export(options: argparse.Namespace, rest: list[str]) -> None:
     made = [name for name in ("quantise", "calibrate", "data") if getattr(options, name)]
     if made and not options.output:
         raise InputError(f"--{made[0]} is for new graphs: add --output DIR")
-    source = find_model(options.reader)
+    if options.output and options.web:
+        _check_apart(options.output, options.web)
+    source = _find(options.reader)
     if options.output:
         _export_graphs(source, options)
     if options.web:
         _export_page(options.output or source, options)
 
 
+def _check_apart(graphs: Path, page: Path) -> None:
+    inner, outer = graphs.resolve(), page.resolve()
+    if inner.is_relative_to(outer):
+        raise InputError(f"--output {graphs} lies in the page's folder {page}: name another folder")
+
+
 def _export_graphs(source: Path, options: argparse.Namespace) -> None:
     from fabir.data.squad import read_squad
     from fabir.export.onnx import export
+    from fabir.export.web import check_page
 
     quantise = options.quantise == "int8"
     if options.calibrate and not quantise:
@@ -133,6 +157,8 @@ def _export_graphs(source: Path, options: argparse.Namespace) -> None:
     calibrate, data = (
         read_squad(path, "keep") if path else None for path in (options.calibrate, options.data)
     )
+    if options.web:
+        check_page(source, options.web, options.runtime)
     report = export(source, options.output, quantise=quantise, calibrate=calibrate, data=data)
     print(json.dumps(report, indent=1))
 

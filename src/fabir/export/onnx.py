@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from fabir.answer.predictor import Predictor
 from fabir.data.batches import Batch, SpanLogits, Steps, collate
+from fabir.data.checks import check_labelled
 from fabir.data.dataset import Dataset
 from fabir.errors import InputError
 from fabir.evaluation.model import evaluate_model
@@ -85,17 +86,17 @@ def export(
         folder; with `data` the metrics of the source (`torch`) and of the export (`onnx`)
 
     Raises:
-        InputError: `source` holds no model, its network cannot be exported, `calibrate` has no
-            question, another process is writing `output`, or a package is missing.
+        InputError: `source` holds no model, its network cannot be exported, `calibrate` or `data`
+            has no question, a question of `data` is not labelled, another process is writing
+            `output`, or a package is missing.
     """
     check_output(output / ANSWER)
+    _check_questions(calibrate, data)
     for package in ("onnx", "onnxscript"):  # torch looks for them after half a minute
         if not find_spec(package):
             raise InputError(f"exporting needs {package}: pip install 'fabir[export]'")
     with writing(output), tempfile.TemporaryDirectory() as made:
         model = TorchModel.load(source)
-        if calibrate is not None and not len(calibrate):
-            raise InputError("there is no question to calibrate with")
         print("writing the graph: about half a minute", file=sys.stderr)
         words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
         _write_graphs(model, Path(made))
@@ -121,10 +122,18 @@ def export(
         "largest_logit_difference": difference,
         "bytes": sum(files[name].stat().st_size for name in _FILES if name in files),
     }
-    if data:
+    if data is not None:
         for name, each in (("torch", model), ("onnx", OnnxModel.load(output))):
             report[name] = evaluate_model(Predictor(each), data)
     return report
+
+
+def _check_questions(calibrate: Dataset | None, data: Dataset | None) -> None:
+    for given, purpose in ((calibrate, "calibrate with"), (data, "measure both models with")):
+        if given is not None and not len(given):
+            raise InputError(f"there is no question to {purpose}")
+    if data is not None:
+        check_labelled(data)
 
 
 def _write_graphs(model: TorchModel, folder: Path) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 from fabir.answer.passages import is_punctuation
 from fabir.data.download import Collection, download
 from fabir.errors import InputError
-from fabir.files import cache_folder, replacing, writing
+from fabir.files import cache_folder, check_output, replacing, writing
+from fabir.runtime.locate import BUNDLED_MODELS
 from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.settings import SETTINGS
-from fabir.runtime.store import ONNX, is_exported, path_of
+from fabir.runtime.store import ONNX, is_exported, path_of, read_vocabulary
 from fabir.text import tokens
 from fabir.text.normalise import STOP_WORDS
 
@@ -34,8 +35,9 @@ _RUNTIME_FILES = {  # and their names here; many servers do not know the kind of
     "ort.wasm.bundle.min.mjs": "ort.wasm.bundle.min.js",
     "ort-wasm-simd-threaded.wasm": "ort-wasm-simd-threaded.wasm",
 }
-_RUNTIME = "runtime"  # the folder of these, which is written first
 _SCRIPTS = Path(__file__).parents[1] / "web"
+_CHARACTERS = "characters.js"  # is written first: its head tells a page from other people's files
+_HEAD = "// Classes of characters, as Python has them. Written by fabir export --web."
 _LICENCE = "LICENSE"
 # The classes of characters in the patterns of `fabir.text`. A browser's own ones are those of
 # another version of Unicode, or of ASCII alone.
@@ -62,27 +64,44 @@ def write_page(source: Path, output: Path, runtime: Path | None = None) -> int:
         InputError: `source` holds no exported model, or one with NLTK's tokeniser; the package is
             neither there nor can be fetched; or `output` cannot be written, or has other files.
     """
-    _check(source)
-    if output.is_dir() and any(output.glob("[!.]*")) and not (output / _RUNTIME).is_dir():
-        raise InputError(f"{output} is no such page and not empty: choose another folder")
-    package = _find_package(runtime or cache_folder("runtime"))
+    _check_graphs(source)
+    package = check_page(source, output, runtime)
     with writing(output):
         written = [
-            *_write_runtime(package, output / _RUNTIME),
-            *_copy_model(source, output / "model"),
             *write_scripts(output),
+            *_write_runtime(package, output / "runtime"),
+            *_copy_model(source, output / "model"),
         ]
     return sum(path.stat().st_size for path in written)
 
 
-def _check(source: Path) -> None:
+def check_page(source: Path, output: Path, runtime: Path | None = None) -> Path:
+    """Check all but the graphs before they are made; returns the path of the npm package.
+
+    Args:
+        source, output, runtime: see `write_page`; `source` may have no graphs yet
+
+    Raises:
+        InputError: see `write_page`.
+    """
+    if read_vocabulary(source).tokeniser != "fabir":
+        raise InputError(f"{source} splits texts with NLTK, which no browser has")
+    check_output(output / _CHARACTERS)
+    if output.is_dir() and any(output.glob("[!.]*")) and not _is_page(output):
+        raise InputError(f"{output} is no such page and not empty: choose another folder")
+    return _find_package(runtime or cache_folder("runtime"))
+
+
+def _is_page(folder: Path) -> bool:
+    path = folder / _CHARACTERS
+    return path.is_file() and path.read_bytes().startswith(_HEAD.encode())
+
+
+def _check_graphs(source: Path) -> None:
     if not is_exported(source):
         raise InputError(f"{source} has no ONNX graphs: add --output DIR, where they are written")
-    model = OnnxModel.load(source)
-    if not set(ONNX) <= set(model.files):
+    if not set(ONNX) <= set(OnnxModel.load(source).files):
         raise InputError(f"{source} was exported in the old format: export the model again")
-    if model.vocabulary.tokeniser != "fabir":
-        raise InputError(f"{source} splits texts with NLTK, which no browser has")
 
 
 def _find_package(folder: Path) -> Path:
@@ -115,15 +134,19 @@ def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
 
 def _copy_model(source: Path, folder: Path) -> Iterator[Path]:
     paths = {name: path_of(source, name) for name in (SETTINGS, *ONNX)}
-    licences = source.absolute().parent / _LICENCE, source / _LICENCE
-    paths.update((_LICENCE, path) for path in licences if path.exists())
+    bundled = source.resolve().parent == BUNDLED_MODELS.resolve()
+    licence = (BUNDLED_MODELS if bundled else source) / _LICENCE
+    if licence.exists():
+        paths[_LICENCE] = licence
+    else:
+        (folder / _LICENCE).unlink(missing_ok=True)  # another model's, which was here
     for name, path in paths.items():
         yield _copy(path, folder / name)
 
 
 def write_scripts(folder: Path) -> Iterator[Path]:
     """Write the page and its scripts to a folder, without a model; yields the path of each."""
-    path = folder / "characters.js"
+    path = folder / _CHARACTERS
     with replacing(path) as temporary:
         temporary.write_text(_character_classes(), encoding="utf-8")
     yield path
@@ -140,7 +163,7 @@ def _copy(path: Path, copy: Path) -> Path:
 def _character_classes() -> str:
     """A script with the insides of character classes, and the words without content."""
     everything = "".join(map(chr, range(0x110000)))
-    lines = ["// Classes of characters, as Python has them. Written by fabir export --web."]
+    lines = [_HEAD]
     marks = re.escape("".join(filter(is_punctuation, everything)))
     for name, pattern in (*_CLASSES.items(), ("PUNCTUATION", f"[{marks}]")):
         ranges = (match.span() for match in re.finditer(f"(?:{pattern})+", everything))

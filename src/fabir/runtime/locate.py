@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from fabir.errors import InputError
 from fabir.runtime.hub import fetch
@@ -23,18 +24,38 @@ def find_model(model: str | Path | None, revision: str | None = None) -> Path:
         revision: on the hub, a branch, tag or commit
 
     Raises:
-        InputError: there is no such folder or name, or the download fails.
+        InputError: there is no such folder or name, it may not be read, or the download fails.
     """
     if model is None:
         return BUNDLED
     if not isinstance(model, str | os.PathLike):
         kind = type(model).__name__
         raise InputError(f"a model is named by a folder or a name, not by an object: {kind}")
-    folder = Path(model)
-    if folder.exists():
+    if folder := find_folder(model):
         return folder
     if str(model) in _NAMES:
         return _NAMES[str(model)]
-    if _HUB_NAME.fullmatch(folder.as_posix()):
-        return fetch(folder.as_posix(), revision)
+    if is_on_hub(model):
+        return fetch(Path(model).as_posix(), revision)
     raise InputError(f"there is no folder {model}, and the bundled models are fast and accurate")
+
+
+def find_folder(model: str | Path) -> Path | None:
+    """The folder of this name, or None if there is none.
+
+    Raises:
+        InputError: the name is empty, or the system does not let it be looked at.
+    """
+    if model == "":
+        raise InputError("the name of the model is empty: name a folder, or fast or accurate")
+    try:
+        return Path(model) if Path(model).exists() else None
+    except OSError as error:
+        raise InputError(f"cannot read {model}: {error.strerror or error}") from error
+
+
+def is_on_hub(model: Any) -> bool:
+    """Whether it is a name that is looked up on the Hugging Face hub: "owner/name", no folder."""
+    if not isinstance(model, str | Path) or find_folder(model):
+        return False
+    return _HUB_NAME.fullmatch(Path(model).as_posix()) is not None

@@ -64,9 +64,9 @@ def model_files(folder: Path) -> dict[str, Path]:
 
 def copy_model(folder: Path, copy: Path) -> None:
     """Copy a model's files into one folder, with those that it shares with other models."""
-    copy.mkdir(parents=True, exist_ok=True)
     for name, path in model_files(folder).items():
-        shutil.copyfile(path, copy / name)
+        with replacing(copy / name) as temporary:
+            shutil.copyfile(path, temporary)
 
 
 def is_exported(folder: Path) -> bool:

@@ -11,6 +11,7 @@ are therefore no units.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from unicodedata import category
 
 import numpy as np
 
@@ -81,7 +82,10 @@ _UNSEEN = (
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
 )
 _INVISIBLE = re.compile(f"[{_UNSEEN}]+")
-_BLANK = re.compile(rf"[\s{_UNSEEN}]*+")
+# What a blank text may have: controls, format characters, white space, marks without a letter, and
+# letters and a symbol that Unicode has as blanks.
+_BLANK_KINDS = {"Cc", "Cf", "Zs", "Zl", "Zp", "Mn"}
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def place_words(
@@ -113,9 +117,12 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has no visible word: it is empty, or only white space and invisible
-    characters."""
-    return _BLANK.fullmatch(text) is not None
+    """Whether a text has no visible character: it is empty, or only white space, characters that
+    cannot be seen, and marks without a letter."""
+    for character in text.lstrip():
+        if category(character) not in _BLANK_KINDS and character not in _BLANKS:
+            return False
+    return True
 
 
 def visible_tokens(text: str, tokeniser: Tokeniser = "fabir") -> Tokens:
