@@ -91,3 +91,26 @@ def test_a_column_goes_on_beside_a_heading_of_the_other_one(tmp_path: Path) -> N
     ) + lines(320, 140, "in the north, where a quarry is", "open to all who come by in", "summer.")
     text = text_of(tmp_path, at(150, 60, "Mills", font="F2") + left + right, fonts=BOLD)
     assert text.index("a mason") < text.index("it grinds rye") < text.index("from the hills")
+
+
+def statement(left: float, names: tuple[str, str], down: float, *labels: str) -> str:
+    """Names of two columns, and below them rows of a label and two values each."""
+    places = left + 120, left + 180
+    heads = "".join(at(place, 100, name) for place, name in zip(places, names, strict=True))
+    return heads + "".join(
+        at(left, down + 17 * number, label)
+        + "".join(at(place, down + 17 * number, f"{number}1,{number}52") for place in places)
+        for number, label in enumerate(labels, 1)
+    )
+
+
+def test_tables_beside_each_other_have_the_names_above_them(tmp_path: Path) -> None:
+    mills = statement(
+        50, ("2020", "2021"), 108, "Net profit", "Cash flow", "Sales of flour", "Total"
+    )
+    kites = statement(
+        350, ("Stock", "Surplus"), 110, "Dividends", "Adjusted", "Purchase", "Balance"
+    )
+    text = text_of(tmp_path, mills + kites)
+    assert text.startswith("Net profit\n2020: 11,152\n2021: 11,152\n\nCash flow\n2020: 21,252")
+    assert text.endswith("Balance\nStock: 41,452\nSurplus: 41,452")

@@ -85,3 +85,37 @@ def test_numbers_of_lines_of_prose_are_no_text(tmp_path: Path) -> None:
         80, 60, *["that the mill of Corm would be sold in the spring of the"] * 21, step=24
     )
     assert not any(map(str.isdecimal, text_of(tmp_path, margin + text)))
+
+
+PIECES = (
+    "Each item that the kit holds is named on a card, and the cards are kept in a box that",
+    "stands on the shelf of the smith, who counts them every evening before the door is",
+    "locked and writes the number of cards into a book of which there are two, one for the",
+    "smith and one for the council, which asks for it in May and once more in autumn,",
+)
+
+
+def test_the_title_of_a_chapter_in_a_long_document_stays_once(tmp_path: Path) -> None:
+    bodies = [lines(50, 100, *PIECES, f"as they did in 19{10 + page}.") for page in range(30)]
+    heads = [
+        title for title in ("Kites", "Bridges", "Towers", "Mills", "Ferries") for _ in range(6)
+    ]
+    pages = [at(50, 40, head) + body for head, body in zip(heads, bodies, strict=True)]
+    text = text_of(tmp_path, *pages)
+    assert [text.count(head) for head in sorted(set(heads))] == [1] * 5
+
+
+def test_a_text_on_few_pages_far_apart_is_no_running_header(tmp_path: Path) -> None:
+    bodies = [lines(50, 100, *PIECES, f"as they did in 19{10 + page}.") for page in range(24)]
+    pages = [(at(50, 40, "Summary") if n % 4 == 0 else "") + each for n, each in enumerate(bodies)]
+    assert text_of(tmp_path, *pages).count("Summary") == 6
+
+
+def test_a_running_header_stands_in_no_sentence_that_is_longer_than_a_page(tmp_path: Path) -> None:
+    texts = [[text.replace("the", word) for text in PIECES] for word in ("a", "no", "one")]
+    first, second, third = (lines(50, 100, *text) for text in texts)
+    head = at(50, 40, "The Kites")
+    last = at(50, 100, "and so on.")
+    text = text_of(tmp_path, first, head + second, head + third, last)
+    sentence = " ".join([*(" ".join(text) for text in texts), "and so on."])
+    assert text.split("\n\n") == [sentence, "The Kites"]

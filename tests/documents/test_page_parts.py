@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pdf_pages import BOLD, at, lines, text_of
+from collection import write_pdf_pages
+from pdf_pages import BOLD, at, lines, read, text_of
 
 pytest.importorskip("pypdfium2")
 SELLER = "Holm Lamps", "4 Harbour Road", "Corm 2417"
@@ -42,6 +43,42 @@ def test_labels_and_values_that_are_written_column_by_column_stay_together(tmp_p
     assert text == "Order: 4179\nDate: 7 May 1902\nClerk: Holm"
 
 
+SLIP = (
+    ("Customer", "Bayside Wholesale"),
+    ("Invoice Number", "INV-0046"),
+    ("Amount Due", "273.13"),
+    ("Due Date", "Jun 3, 2013"),
+)
+SLIP_TEXT = (
+    "Customer   Bayside Wholesale\nInvoice Number: INV-0046\nAmount Due: 273.13\n"
+    "Due Date: Jun 3, 2013"
+)
+
+
+def slip(labels: str, left: float = 330) -> str:
+    """The rows of SLIP, with this font for the labels."""
+    return "".join(
+        at(left, 100 + 14 * number, label, font=labels)
+        + at(left + 110, 100 + 14 * number, value, font="F1")
+        for number, (label, value) in enumerate(SLIP)
+    )
+
+
+@pytest.mark.parametrize("font", ["F1", "F2"])
+def test_values_of_many_kinds_have_labels_and_no_name_of_a_column(
+    tmp_path: Path, font: str
+) -> None:
+    assert text_of(tmp_path, slip(font), fonts=BOLD) == SLIP_TEXT
+
+
+@pytest.mark.parametrize("down", [104, 110])
+def test_labels_and_values_beside_an_address(tmp_path: Path, down: float) -> None:
+    address = ("To: Orange Lamps", "23 Main Street", "Central City", "MARINEVILLE 12123", "USA")
+    text = text_of(tmp_path, lines(60, down, *address) + slip("F2"), fonts=BOLD)
+    assert text.startswith("To: Orange Lamps")
+    assert text.endswith(f"USA\n\n{SLIP_TEXT}")
+
+
 def test_labels_and_numbers(tmp_path: Path) -> None:
     rows = (("Charges", "$4.11"), ("Credits", "$0.00"), ("Total", "$4.11"))
     content = "".join(
@@ -66,6 +103,26 @@ def test_terms_and_their_meanings(tmp_path: Path) -> None:
         "LRM: Linear Reference Method\nNID: National Identifier of a line\n"
         "NHN: National Hydro Network, which is a map of all rivers and lakes"
     )
+
+
+COMMANDS = (
+    ("squeeze \\(arr\\)", "remove singleton dimensions."),
+    ("ndims \\(arr\\)", "number of dimensions in the array."),
+    ("permute \\(arr, p\\)", "permute the dimensions of an array."),
+    ("ipermute \\(arr, p\\)", "array inverse permutation."),
+)
+
+
+def test_terms_in_small_letters_are_read_across(tmp_path: Path) -> None:
+    content = at(50, 100, "Arrays", font="F2") + "".join(
+        at(50, 112 + 10.5 * number, term, size=8) + at(130, 112 + 10.5 * number, meaning, size=8)
+        for number, (term, meaning) in enumerate(COMMANDS)
+    )
+    write_pdf_pages(tmp_path / "a.pdf", [content], fonts=BOLD)
+    found = read(tmp_path / "a.pdf")
+    labelled = "\n".join(": ".join(each).replace("\\", "") for each in COMMANDS)
+    assert found.text == f"Arrays\n\n{labelled}"
+    assert [found.text[begin:end] for begin, end in found.headings] == ["Arrays"]
 
 
 @pytest.mark.parametrize("marks", [("1.", "2.", "3."), ("1", "2", "3"), ("a\\)", "b\\)", "c\\)")])

@@ -66,6 +66,24 @@ def test_texts_without_bold_names_or_values_stay_as_they_are(tmp_path: Path) -> 
     assert text_of(tmp_path, table) == "Station   Town\nWick   Corm\nMarl   Harle"
 
 
+NAMES = "Station", "Open in winter", "Notes"
+MARKS = ("Wick", "yes", "On the hill"), ("Marl", "-", "By the mill"), ("Enger", "no", "Far away")
+
+
+def test_names_above_a_column_of_marks(tmp_path: Path) -> None:
+    assert paragraphs(tmp_path, row(100, *NAMES) + rows(114, *MARKS)) == [
+        "\n".join(f"{name}: {cell}" for name, cell in zip(NAMES, cells, strict=True))
+        for cells in MARKS
+    ]
+
+
+@pytest.mark.parametrize("first", [("Torvald", "no", "Old"), ("Torvald", "never opened", "old")])
+def test_a_row_like_the_others_names_no_columns(tmp_path: Path, first: tuple[str, ...]) -> None:
+    table = (first, *MARKS)
+    text = "\n".join("   ".join(cells) for cells in table)
+    assert text_of(tmp_path, rows(100, *table)) == text
+
+
 def test_names_in_two_rows_and_a_column_of_labels_without_a_name(tmp_path: Path) -> None:
     lefts = 50, 200, 250, 300, 350
     table = (

@@ -12,7 +12,7 @@ from pdf_pages import BOLD, at, lines, pages_of, read, text_of
 
 pytest.importorskip("pypdfium2")
 DATA = Path(__file__).parents[1] / "data_files"
-IMAGE = "q 400 0 0 400 50 200 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \x80 EI Q"
+IMAGE = "q 400 0 0 400 50 200 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \x80 EI Q\n"
 
 
 def refused(path: Path) -> str:
@@ -252,6 +252,36 @@ def test_headings_are_larger_or_bold(tmp_path: Path) -> None:
     assert headings == ["The mills of Corm", "The first mill"]
 
 
+BODY = (
+    "The mill stands by the river, and its wheel of oak turns when the sluice is opened in",
+    "the morning by the miller, who lives in the house beside it and keeps a goat and two",
+    "cows. The road from Corm leads over the bridge to the mill, and from there to the old",
+    "town, where the market is held in May and in autumn under the lime trees of the square.",
+    "In winter the road is closed.",
+)
+
+
+def test_a_heading_of_two_lines_is_one(tmp_path: Path) -> None:
+    heading = at(50, 100, "3.17. Data for services provided by this", 17)
+    contents = heading + at(50, 123, "system", 17) + lines(50, 150, *BODY)
+    title = at(150, 300, "The Mills and the Bridges of", 18) + at(243, 322, "Corm", 18)
+    write_pdf_pages(tmp_path / "a.pdf", [contents + title + lines(50, 350, *BODY)])
+    found = read(tmp_path / "a.pdf")
+    headings = [found.text[begin:end].replace("\n", " ") for begin, end in found.headings]
+    assert headings == [
+        "3.17. Data for services provided by this system",
+        "The Mills and the Bridges of Corm",
+    ]
+
+
+def test_headings_apart_are_several(tmp_path: Path) -> None:
+    contents = at(50, 100, "The mills", 17) + at(50, 130, "The bridges", 17)
+    write_pdf_pages(tmp_path / "a.pdf", [contents + lines(50, 150, *BODY)])
+    found = read(tmp_path / "a.pdf")
+    headings = [found.text[begin:end] for begin, end in found.headings]
+    assert headings == ["The mills", "The bridges"]
+
+
 def test_text_in_another_direction_is_apart(tmp_path: Path) -> None:
     up = "BT /F1 10 Tf 0 1 -1 0 30 300 Tm (Written along the edge) Tj ET\n"
     text = text_of(
@@ -269,11 +299,28 @@ def test_a_turned_page_reads_as_its_lines_run(tmp_path: Path) -> None:
     assert text == "The mill of Corm was built in 1902 by Otto Berg."
 
 
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        "/MediaBox [0 400 612 792]",
+        "/MediaBox [0 0 612 792] /CropBox [0 400 612 792]",
+        "/MediaBox [0 400 612 792] /CropBox [0 0 900 900]",
+        "/CropBox [0 400 612 792] /Rotate 90",
+    ],
+)
+def test_what_a_page_does_not_show_is_no_text(tmp_path: Path, boxes: str) -> None:
+    up = "BT /F1 10 Tf 0 1 -1 0 300 {} Tm ({}) Tj ET\n"
+    hidden = at(50, 500, "The ferry is new.") + at(620, 100, "Cut here.") + up.format(200, "Low")
+    shown = at(50, 100, "The mill is old.") + up.format(500, "High")
+    assert text_of(tmp_path, hidden + shown, page=boxes) == "The mill is old.\n\nHigh"
+
+
 def widget(name: str, more: str) -> str:
     return f"<< /Type /Annot /Subtype /Widget /T ({name}) /Rect [0 0 9 9] {more} >>"
 
 
-def test_values_of_forms_are_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_form", [True, False])
+def test_values_of_forms_are_text(tmp_path: Path, has_form: bool) -> None:
     fields = " ".join(
         [
             widget("Name", "/FT /Tx /V (Alice Holm)"),
@@ -283,7 +330,7 @@ def test_values_of_forms_are_text(tmp_path: Path) -> None:
             widget("Old", "/FT /Btn /V /Off /AS /Off"),
         ]
     )
-    form = f"/AcroForm << /Fields [{fields}] >>"
+    form = f"/AcroForm << /Fields [{fields}] >>" if has_form else ""
     text = text_of(tmp_path, at(50, 100, "Club form"), page=f"/Annots [{fields}]", catalog=form)
     assert text.split("\n") == ["Club form", "", "Name: Alice Holm", "City: Corm", "Member: Yes"]
 
@@ -327,6 +374,11 @@ def test_raised_numbers_are_exponents_or_marks(tmp_path: Path) -> None:
     assert text_of(tmp_path, low) == "CO2 rose."
     mark = at(50, 100, "Ida Holm") + raised(91, 100, "1,2") + at(102, 100, ", of Corm")
     assert text_of(tmp_path, mark) == "Ida Holm^1,2 , of Corm"
+
+
+def test_a_raised_number_behind_a_bracket_or_a_sign_is_no_exponent(tmp_path: Path) -> None:
+    content = at(50, 100, "Package 2 \\(") + raised(103.6, 100, "5") + at(108, 100, " visits\\)")
+    assert "^" not in text_of(tmp_path, content)
 
 
 def test_pages_of_glyph_numbers_are_left_out_and_said(tmp_path: Path) -> None:

@@ -236,18 +236,37 @@ def _are_apart(left: Block, right: Block) -> bool:
     if len(long.lines) < 2 or not (_WORD.search(short.text) and _WORD.search(long.text)):
         return False
     if not _is_level(short, long):
-        return True
+        return not _has_pairs(left, right)
     return len(short.lines) > 1 and all(_is_address(each) or _flows(each) for each in (left, right))
 
 
 def _is_level(block: Block, other: Block) -> bool:
     """Whether each line of a block is level with a line of the other one."""
+    return len(_level(block, other)) == len(block.lines)
+
+
+def _level(block: Block, other: Block) -> list[Line]:
+    """The lines of a block that are level with a line of the other one."""
     middles = sorted(line.middle for line in other.lines)
+    found = []
     for line in block.lines:
         nearest = bisect_left(middles, line.middle - _LEVEL * line.size)
-        if nearest == len(middles) or middles[nearest] > line.middle + _LEVEL * line.size:
-            return False
-    return True
+        if nearest < len(middles) and middles[nearest] <= line.middle + _LEVEL * line.size:
+            found.append(line)
+    return found
+
+
+def _has_pairs(left: Block, right: Block) -> bool:
+    """Whether most lines on the right are values, level with lines on the left that are none."""
+    values = sum(Block([line]).is_value for line in _level(right, left))
+    labels = not any(Block([line]).is_value for line in left.lines)
+    return labels and values > 1 and 2 * values > len(right.lines)
+
+
+def has_rows_apart(band: Band) -> bool:
+    """Whether a part of the band is rows of its own, such as labels and values beside a text."""
+    apart = groups(band)
+    return len(apart) > 1 and any(_is_table(blocks(group)) for group in apart)
 
 
 def _is_address(block: Block) -> bool:

@@ -13,6 +13,8 @@ from statistics import median
 from fabir.documents.page_layout import Line, Word, is_prose, pieces_of, rows
 
 _GUTTER = 0.4  # least width of the space between columns, in line heights
+_TERM = 20  # more characters than a usual line has in a column of terms
+_ABOVE = 1.5  # most space between tables beside each other and their names, in line heights
 _ROWS = 3  # least number of rows of a table beside another one
 _left, _right = attrgetter("left"), attrgetter("right")
 
@@ -109,7 +111,7 @@ def _divides(gutter: _Gutter, order: dict[int, int], pairs: dict[int, int]) -> b
     """Whether a gutter is between columns of text, or between tables beside each other.
 
     A table is written row by row, text column by column. Text that is written row by row has full
-    lines.
+    lines, and its lines on the left are longer than terms with their meanings beside them.
 
     Args:
         order: places in the file, by ids of pieces
@@ -119,7 +121,10 @@ def _divides(gutter: _Gutter, order: dict[int, int], pairs: dict[int, int]) -> b
     if is_prose(before.values()) and is_prose(after.values()):
         lefts = [left for left in before if pairs.get(left) in after]
         rights = [pairs[left] for left in lefts]
-        return 2 * len(lefts) < len(before) or _wraps(before, lefts) or _wraps(after, rights)
+        if 2 * len(lefts) < len(before):
+            return True
+        terms = sum(len(before[each].text) for each in lefts) < _TERM * len(lefts)
+        return not terms and (_wraps(before, lefts) or _wraps(after, rights))
     ends, begins = before.keys() & pairs.values(), after.keys() & pairs.keys()
     in_order = max(order[each] for each in before) < min(order[each] for each in after)
     return in_order and min(len(ends), len(begins)) >= _ROWS
@@ -142,7 +147,8 @@ def _raise(gutter: _Gutter, pieces: Sequence[Line]) -> None:
 
     Then let it go on upwards beside lines of the column on its right.
     """
-    above = _just_above(gutter, pieces)
+    sides = gutter.before.values(), gutter.after.values()
+    above = _just_above(gutter, pieces, 1.0 if any(map(is_prose, sides)) else _ABOVE)
     left = max((each.right for each in above if each.left < gutter.left), default=inf)
     right = min((each.left for each in above if each.left >= gutter.left), default=-inf)
     is_row = all(_is_beside(*pair) for pair in pairwise(above))
@@ -152,9 +158,12 @@ def _raise(gutter: _Gutter, pieces: Sequence[Line]) -> None:
         gutter.top = min(each.top for each in above)
 
 
-def _just_above(gutter: _Gutter, pieces: Iterable[Line]) -> list[Line]:
+def _just_above(gutter: _Gutter, pieces: Iterable[Line], most: float = 1.0) -> list[Line]:
+    """Pieces above a gutter. most: space between them, in line heights"""
     return [
-        each for each in pieces if each.middle < gutter.top and gutter.top - each.bottom < each.size
+        each
+        for each in pieces
+        if each.middle < gutter.top and gutter.top - each.bottom < most * each.size
     ]
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from statistics import median
 
@@ -11,6 +11,7 @@ from fabir.documents.page_layout import Line, Page, Word, is_prose, pieces_of, r
 _SMALL = 0.92  # a footnote's letters are smaller, in those of most text
 _EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
 _OFTEN = 0.3  # least share of the pages that a running header is on
+_CHAPTER = 5  # pages of a chapter whose title is a running header, each at most two apart
 _SAME_PLACE = 3.0  # points between the places of a running header
 _NEAR = 3.0  # the same for one of the same words that counts pages, in line heights
 _NOTE = re.compile(r"[\d*†‡§¶¹²³]")
@@ -76,13 +77,26 @@ def _same_text(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[in
         group = [(number, line) for number, line in group if abs(line.top - top) < far]
         step = _page_step(group, len(group) / 2)
         texts = [_without_count(number, line, step) for number, line in group]
-        pages = {(number, text) for (number, _), text in zip(group, texts, strict=True)}
-        counts = Counter(text for _, text in pages)
+        pages: dict[str, set[int]] = {text: set() for text in texts}
+        for (number, _), text in zip(group, texts, strict=True):
+            pages[text].add(number)
+        often = {text for text, each in pages.items() if len(each) >= least or _is_chapter(each)}
         yield [
             (number, line, text)
             for (number, line), text in zip(group, texts, strict=True)
-            if counts[text] >= least
+            if text in often
         ]
+
+
+def _is_chapter(pages: Iterable[int]) -> bool:
+    """Whether there are as many pages as in a chapter, one after another or every second one."""
+    length, last = 0, -3
+    for page in sorted(pages):
+        length = length + 1 if page - last <= 2 else 1
+        last = page
+        if length == _CHAPTER:
+            return True
+    return False
 
 
 def _same_count(edges: Sequence[_OnPage], least: float) -> Iterator[list[tuple[int, Line, str]]]:

@@ -24,7 +24,8 @@ _DOTS = ".·…"
 _TOUCHING = 0.2  # most space between a word and a raised number after it, in line heights
 _SMALLER = 0.9  # most height of a raised number, in that of the word before it
 _RAISED = 0.2, 0.8  # how far it stands above the word's line, in line heights
-EXPONENT = re.compile(r"[+−-]?\d+(?:,\d+)*")
+_NO_BASE = "([{<+-−–=/*×·"  # what has no exponent
+_EXPONENT = re.compile(r"[+−-]?\d+(?:,\d+)*")
 _MARK = re.compile(r"[^\w\s]|\(?\w{1,4}[.)]|\d+(?:\.\d+)+")  # of an item of a list, or a section
 
 
@@ -123,9 +124,14 @@ def _count(letters: Counter[float], word: Word) -> float:
     return size
 
 
+def is_exponent(text: str, base: str) -> bool:
+    """Whether a raised text may be an exponent of what is before it, or a mark of a note."""
+    return bool(_EXPONENT.fullmatch(text)) and base[-1:] not in _NO_BASE
+
+
 def _is_exponent(last: Word, word: Word) -> bool:
     return bool(
-        EXPONENT.fullmatch(word.text)
+        is_exponent(word.text, last.text)
         and word.left - last.right < _TOUCHING * (last.bottom - last.top)
         and is_raised(last[1:5], word[1:5])
     )

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabir.documents.page_bands import Band, Block, bands, groups, to_lines
-from fabir.documents.page_layout import Line
+from fabir.documents.page_layout import SAME_SIZE, Line
 from fabir.documents.page_names import can_name
 from fabir.documents.page_tables import cell_lines, find_table
 
 _TERM = 20  # the most characters of a term in a glossary
+_HEADS = 3  # the most rows above lines that stand beside each other
 _RUN = 50  # the most rows of labels that are looked at together
 _LABEL = re.compile(r"(?!\(?\w{1,3}[.)]$)[^=<>{}\\|]*[^\W\d_][^=<>{}\\|]*")  # no mark, no formula
 _NUMBERED = re.compile(r"\(\d{1,3}\w?\)")  # of a formula
@@ -33,7 +34,7 @@ def parts(pieces: Sequence[Line]) -> Iterator[list[Line]]:
         if table := find_table(found, number):
             read = table.parts()
         elif labelled := _labelled(found, number):
-            read = (_label(band) for band in labelled)
+            read = _labels(labelled, found[number - 1] if number else [])
         elif len(apart := groups(found[number])) > 1:
             heads = _take_heads(apart, plain)
             both = zip(heads, apart, strict=True)
@@ -54,23 +55,35 @@ def _lines_of(found: Sequence[Band]) -> list[Line]:
 
 
 def _take_heads(apart: Sequence[list[Line]], plain: list[Band]) -> list[list[Line]]:
-    """For each group of lines what stands above it alone in the last band, which is removed."""
+    """For each group of lines what stands above it alone in the last bands, which are removed.
+
+    Of bands above the last one, each block begins or ends where a line of the group does.
+    """
     heads: list[list[Line]] = [[] for _ in apart]
     sides = [Block(group) for group in apart]
-    above = plain[-1] if plain else []
-    if len(above) < 2 or min(side.top for side in sides) - above[0].bottom > above[0].size:
-        return heads
-    for block in above:
-        over = [
-            head
-            for head, side in zip(heads, sides, strict=True)
-            if min(block.right, side.right) > max(block.left, side.left)
-        ]
-        if len(over) != 1:
-            return [[] for _ in apart]
-        over[0].extend(block.pieces)
-    plain.pop()
+    top = min(side.top for side in sides)
+    for count, band in enumerate(plain[: -_HEADS - 1 : -1]):
+        over = [_below(block, sides) for block in band]
+        near = len(band) > 1 and top - band[0].bottom < band[0].size
+        if not near or any(len(numbers) != 1 for numbers in over):
+            break
+        both = [(block, number) for block, [number] in zip(band, over, strict=True)]
+        if count and not all(any(_is_aligned(b, line) for line in apart[n]) for b, n in both):
+            break
+        for block, number in both:
+            heads[number] = block.pieces + heads[number]
+        plain.pop()
+        top = min(block.top for block in band)
     return heads
+
+
+def _below(block: Block, sides: Sequence[Block]) -> list[int]:
+    """The numbers of the sides that a block stands above."""
+    return [
+        number
+        for number, side in enumerate(sides)
+        if min(block.right, side.right) > max(block.left, side.left)
+    ]
 
 
 def _labelled(found: Sequence[Band], begin: int) -> Sequence[Band]:
@@ -90,7 +103,7 @@ def _labelled(found: Sequence[Band], begin: int) -> Sequence[Band]:
     return []
 
 
-def _is_aligned(block: Block, other: Block) -> bool:
+def _is_aligned(block: Block, other: Block | Line) -> bool:
     return min(abs(block.left - other.left), abs(block.right - other.right)) < block.size / 4
 
 
@@ -123,6 +136,13 @@ def _are_contents(labelled: Sequence[Band]) -> bool:
     return len(numbers) == len(labelled) and numbers == sorted(numbers)
 
 
-def _label(band: Band) -> list[Line]:
-    label, value = band
-    return cell_lines(label.text.rstrip(" :"), value.lines, "\n")
+def _labels(labelled: Sequence[Band], above: Band) -> Iterator[list[Line]]:
+    """A line for each label and its value, or a paragraph for the first one below a heading."""
+    first = labelled[0][0]
+    is_heading = len(above) == 1 and (
+        above[0].is_bold > first.is_bold or above[0].size > SAME_SIZE * first.size
+    )
+    joint = "\n\n" if is_heading else "\n"
+    for label, value in labelled:
+        yield cell_lines(label.text.rstrip(" :"), value.lines, joint)
+        joint = "\n"

@@ -1,9 +1,11 @@
 """Tables on pages: bands of blocks that are rows of columns with clear names."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fabir.documents.page_bands import Band, Block
+from fabir.documents.page_bands import Band, Block, has_rows_apart
 from fabir.documents.page_layout import Line, is_prose
 from fabir.documents.page_names import Column, Names, can_name
 from fabir.documents.tables import row_text
@@ -13,6 +15,10 @@ _FAR = 4.0  # most space between the names and the first row, in line heights
 _WIDER = 1.6  # most space between rows, in the largest space between the rows above
 _PURE = 0.75  # least share of values in a column of values
 _SAMPLE = 20  # bands that tell whether it is a table
+_MARK = 5  # the most characters of a mark in a column of marks, such as "yes", "F / M" or "-"
+_WORD = re.compile(r"[^\W\d_]{4}")
+# A number, perhaps with a unit or a sign of money before or after it, but no date.
+_MEASURE = re.compile(r"([^\W\d]{1,3}\.?\s?)?\W{0,3}\d[\d.,]*\W{0,2}[^\W\d]{0,8}")
 
 _Row = dict[Column, Block]
 
@@ -35,12 +41,15 @@ def find_table(found: Sequence[Band], begin: int) -> "Table | None":
 
 
 def _can_head(names: Band, below: Sequence[Band]) -> bool:
-    """Whether only it is bold, or values are below. A year is no name of the first column."""
+    """Whether only it is bold, or values or marks are below.
+
+    A year is no name of the first column.
+    """
     row = next((band for band in below if len(band) > 1), [])
     if not row or (names[0].is_year and row[0].right > names[0].left):
         return False
     bolder = _is_bold(names) and not _is_bold(row)
-    return bolder or any(block.is_value for block in row)
+    return bolder or any(block.is_value or _is_mark(block) for block in row)
 
 
 def _top(band: Band) -> float:
@@ -82,7 +91,7 @@ class Table:
                     return
                 continue
             if len(band) > 1:
-                row = self._place(band)
+                row = {} if has_rows_apart(band) else self._place(band)
                 if not row:
                     return
                 self._rows += [*waiting, row]
@@ -188,7 +197,7 @@ class Table:
             clear = _is_plain(named, rows) or self._has_values(named, rows)
             clear = clear and not letters  # of two columns of an index
         else:
-            clear = self._has_values(named, rows)
+            clear = self._has_values(named, rows) or self._has_marks(rows)
         return clear and not self._is_below(above) and self._names.give(self._columns)
 
     def _count_titles(self) -> int:
@@ -221,6 +230,10 @@ class Table:
         few = len(names.blocks) == 2
         if (uppers and (few or len(rows) == 1)) or names.has_rows(uppers, self._columns):
             return False
+        if few and _are_mixed(
+            [row[column] for row in rows for column in named[1:] if column in row]
+        ):
+            return False
         if len(rows) == 1:
             values = sum(block.is_value for block in first.values())
             enough = len(first) if few else len(names.blocks) / 2
@@ -228,6 +241,20 @@ class Table:
         return any(
             column in first and first[column].is_value and _are_values(column, rows, few)
             for column in named
+        )
+
+    def _has_marks(self, rows: Sequence[_Row]) -> bool:
+        """Whether a column of three or more has marks below a name that is a word."""
+        names = self._names.blocks
+        full = [row for row in rows if len(row) >= len(names)]
+        if len(names) < 3 or len(self._names.heads) > 1 or len(full) < max(3, len(rows) / 2):
+            return False
+        return not any(name.text[0].islower() for name in names) and any(
+            all(map(_is_mark, cells)) and len(name.text) > max(len(each.text) for each in cells)
+            for name in names
+            if _WORD.search(name.text)
+            for column in self._columns
+            if column.has(name) and (cells := [row[column] for row in full if column in row])
         )
 
     def _is_below(self, above: Band) -> bool:
@@ -281,6 +308,23 @@ def _is_title(band: Band) -> bool:
 def _is_count(block: Block | None) -> bool:
     """Whether it is a number that may be mistaken for a year."""
     return block is not None and len(block.text) == 4 and block.text.isdecimal()
+
+
+def _is_mark(block: Block) -> bool:
+    return len(block.text) <= _MARK and not block.is_value and not _WORD.search(block.text)
+
+
+def _are_mixed(values: Sequence[Block]) -> bool:
+    """Whether they are of several kinds, such as a number, a date and a code: a label has each."""
+    kinds = Counter(_kind(value) for value in values)
+    return bool(kinds) and max(kinds.values()) < _PURE * len(values)
+
+
+def _kind(value: Block) -> str:
+    """Whether it is a number with a unit or without one, has other letters, or has signs only."""
+    if _MEASURE.fullmatch(value.text):
+        return "number"
+    return "letters" if any(map(str.isalpha, value.text)) else "signs"
 
 
 def _are_values(column: Column, rows: Sequence[_Row], all_of_them: bool) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, title_of
 from fabir.documents.page_columns import columns
 from fabir.documents.page_edges import PAGE_NUMBER, without_line_numbers
-from fabir.documents.page_layout import EXPONENT, Box, Line, Page, Word, is_raised
+from fabir.documents.page_layout import Box, Line, Page, Word, is_exponent, is_raised
 from fabir.documents.page_parts import parts
 from fabir.documents.running_text import run_on
 from fabir.documents.tables import row_text
@@ -95,7 +95,7 @@ def _read_page(pdf: Any, number: int) -> tuple[Page, str]:
         return Page([]), "cannot be read"
     with closing(page), closing(page.get_textpage()) as text:
         notes = list(_notes(pdf, page))
-        glyphs = list(_glyphs(text.raw))
+        glyphs = list(_visible(_glyphs(text.raw), page.get_bbox()))
         if glyphs and _is_unreadable(glyphs):
             return Page([], notes), "has glyph numbers in place of letters"
         said = " ".join(each.word.text for each in glyphs)
@@ -115,6 +115,18 @@ def _columns(glyphs: list[_Glyphs]) -> list[list[Line]]:
     read = map(without_line_numbers, usual_first)
     found = (part for words in read for column in columns(words) for part in parts(column))
     return [part for part in found if part]
+
+
+def _visible(glyphs: Iterable[_Glyphs], area: Box) -> Iterator[_Glyphs]:
+    """Words whose middle is within the page's visible area: left, bottom, right, top."""
+    left, bottom, right, top = area
+    areas = [_upright((left, -top, right, -bottom), quarter) for quarter in range(4)]
+    for each in glyphs:
+        word = each.word
+        left, top, right, bottom = areas[word.quarter]
+        across, down = (word.left + word.right) / 2, (word.top + word.bottom) / 2
+        if left <= across <= right and top <= down <= bottom:
+            yield each
 
 
 def _drawn_once(words: Iterable[Word]) -> Iterator[Word]:
@@ -181,7 +193,7 @@ def _words(raw: Any, text_page: Any, text: str, begin: int) -> Iterator[_Glyphs]
         box, place, quarter = raw.FS_RECTF(), found.word[1:5], found.word.quarter
         while end > 1 and is_raised(place, _sides(raw, text_page, box, begin + end - 1, quarter)):
             end -= 1
-    if EXPONENT.fullmatch(text, end):
+    if is_exponent(text[end:], text[:end]):
         yield _word(raw, text_page, text[:end], begin, begin + end - 1)
         yield _word(raw, text_page, text[end:], begin + end, last)
     else:
@@ -203,10 +215,14 @@ def _word(raw: Any, text_page: Any, text: str, first: int, last: int) -> _Glyphs
 def _sides(raw: Any, text_page: Any, box: Any, number: int, quarter: int) -> Box:
     """Left, top, right and bottom of a character, after turning it upright."""
     raw.FPDFText_GetLooseCharBox(text_page, number, box)
-    left, top, right, bottom = box.left, -box.top, box.right, -box.bottom
+    return _upright((box.left, -box.top, box.right, -box.bottom), quarter)
+
+
+def _upright(box: Box, quarter: int) -> Box:
     for _ in range(quarter):
-        left, top, right, bottom = top, -right, bottom, -left
-    return left, top, right, bottom
+        left, top, right, bottom = box
+        box = top, -right, bottom, -left
+    return box
 
 
 def _clean(text: str) -> str:
@@ -246,8 +262,8 @@ def _notes(pdf: Any, page: Any) -> Iterator[str]:
         if raw.FPDFAnnot_GetFlags(annotation) & raw.FPDF_ANNOT_FLAG_HIDDEN:
             pass
         elif kind == raw.FPDF_ANNOT_WIDGET:
-            if pdf.formenv:
-                fields[_field(pdf.formenv, annotation)] = None
+            read = _field(pdf.formenv, annotation) if pdf.formenv else _loose_field(annotation)
+            fields[read] = None
         elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
             comments.append(_string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents"))
         raw.FPDFPage_CloseAnnot(annotation)
@@ -266,9 +282,24 @@ def _field(form: Any, widget: Any) -> str:
         get = raw.FPDFAnnot_GetFormFieldExportValue
     name = _string(raw.FPDFAnnot_GetFormFieldAlternateName, form, widget)
     name = name or _string(raw.FPDFAnnot_GetFormFieldName, form, widget)
+    return _named(name, _string(get, form, widget))
+
+
+def _loose_field(widget: Any) -> str:
+    """The same for a field of no form: a page without the form that it was filled in."""
+    import pypdfium2.raw as raw
+
+    def get(key: bytes) -> str:
+        return _string(raw.FPDFAnnot_GetStringValue, widget, key)
+
+    value = get(b"AS").replace("Off", "") if get(b"FT") == "Btn" else get(b"V")
+    return _named(get(b"TU") or get(b"T"), value)
+
+
+def _named(name: str, value: str) -> str:
     if "[" in name:  # such as form1[0].page1[0].city[0]
         name = re.sub(r".*\.|\[\d+\]", "", name)
-    return row_text([name], [_string(get, form, widget)])
+    return row_text([name], [value])
 
 
 def _string(get: Callable[..., int], *arguments: Any) -> str:

@@ -13,7 +13,9 @@ from fabir.documents.page_edges import take_footnotes, take_running_lines
 from fabir.documents.page_layout import SAME_SIZE, Line, Page
 
 _APART = 1.35  # a larger distance of lines, in usual distances, is between paragraphs
+_LEADING = 1.3  # the same in line heights, for a heading of larger letters than the text has
 _INDENT = 0.8, 5.0  # of the first line of a paragraph, in line heights
+_CENTRED = 1.0  # most distance between the middles of centred lines, twice, in line heights
 _HEADING = 1.15  # least size of a heading's letters, in those of most text
 _LONG = 0.66  # least share of its column that a wrapped line fills
 _LINES = 3  # least number of lines in a column of text
@@ -82,13 +84,19 @@ def run_on(pages: Sequence[Page]) -> Text:
 def _in_order(
     parts: Sequence[tuple[list[_Piece], list[_Piece], list[_Piece]]],
 ) -> Iterator[_Piece]:
-    """Headers, text and notes of all pages; no note within a sentence over the end of a page."""
+    """Headers, text and notes of all pages; none within a sentence over the end of a page."""
     goes_on = [bool(main) and main[0].joint != "\n\n" for _, main, _ in parts[1:]]
+    waiting: list[_Piece] = []  # for the end of a sentence that is longer than their page
     for (headers, main, notes), open_end in zip(parts, [*goes_on, False], strict=True):
         begins = [number for number, piece in enumerate(main) if piece.joint == "\n\n"]
+        if open_end and not begins:
+            yield from main
+            waiting += headers + notes
+            continue
         first = begins[0] if begins else len(main)
-        last = begins[-1] if begins and open_end else len(main)
-        yield from chain(main[:first], headers, main[first:last], notes, main[last:])
+        last = begins[-1] if open_end else len(main)
+        yield from chain(main[:first], waiting, headers, main[first:last], notes, main[last:])
+        waiting = []
 
 
 class _Joiner:
@@ -199,10 +207,13 @@ def _is_ragged(lines: Sequence[Line]) -> bool:
 
 def _is_apart(last: Line, line: Line, goes_on: bool, pitch: float) -> bool:
     """Whether a paragraph ends between two lines of a column."""
-    if line.top - last.top > _APART * pitch or not _same_size(last, line):
+    apart = max(_APART * pitch, _LEADING * line.size)
+    if line.top - last.top > apart or not _same_size(last, line):
         return True
     least, most = _INDENT
-    indented = least < (line.left - last.left) / line.size < most
+    begin, end = (line.left - last.left) / line.size, (line.right - last.right) / line.size
+    centred = line.size > pitch and abs(begin + end) < _CENTRED  # lines of a heading
+    indented = least < begin < most and not centred
     return not goes_on and (last.bold != line.bold or (indented and not _ITEM.match(last.text)))
 
 
