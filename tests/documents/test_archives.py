@@ -22,6 +22,15 @@ def test_the_outermost_wanted_elements_are_whole(tmp_path: Path) -> None:
         assert [text_in(child(each, "b")) for each in emptied] == ["", ""]
 
 
+def test_an_opened_element_comes_before_the_wanted_ones_in_it(tmp_path: Path) -> None:
+    xml = '<r><a n="1"><b>1</b><c><a n="2"/></c><b>2</b></a><a n="3"/></r>'
+    with Archive(write_zip(tmp_path / "a.zip", {"x.xml": xml})) as archive:
+        found = list(archive.elements("x.xml", {"b", "c"}, opened={"a"}))
+        assert [each.get("n") or text_in(each) for each in found] == ["1", "1", "", "2", "3"]
+        tops = archive.elements("x.xml", (), {"a"}, opened={"a"})
+        assert [each.get("n") for each in tops] == ["1", "3"]
+
+
 def test_prefixes_do_not_depend_on_the_file_s(tmp_path: Path) -> None:
     xml = f'<n:p xmlns:n="{STRICT}" xmlns:o="urn:other" n:val="1" o:id="2" own="3"/>'
     with Archive(write_zip(tmp_path / "a.zip", {"x.xml": xml})) as archive:

@@ -50,6 +50,11 @@ Content-Type: text/html; charset=utf-8
 <p>It rains.
 --b--
 """
+SHEET = """<x xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><table:table table:name="Pumps">
+<table:table-column table:number-columns-repeated="2"/><table:table-row
+table:number-rows-repeated="3"><table:table-cell table:number-columns-spanned="2"><text:p>Wick 1934
+</text:p></table:table-cell><table:covered-table-cell/></table:table-row></table:table></x>"""
 PAGE = """<!doctype html><meta charset=utf-8><title>Mill</title><nav>Home</nav><h1>The mill</h1>
 <table><tr><th>Pump<th>Built<tr><td>Wick<td>1934</table><p hidden>x<p>Rain<sup>2</sup>.</p>"""
 TEXTS = {
@@ -72,6 +77,7 @@ def write_samples(folder: Path) -> None:
     write_xlsx(folder / "a.xlsx", row("Pump", "Built") + row("Wick", 1934))
     write_pptx(folder / "a.pptx", shape("The mill", kind="title") + shape("Built in 1902."))
     write_odt(folder / "a.odt", "<text:p>The mill was built in 1902.</text:p>")
+    write_zip(folder / "a.ods", {"content.xml": SHEET})
     rows = pyarrow.table({"pump": ["Wick", "Marl"], "built": [1934, None]})
     pyarrow.parquet.write_table(rows, folder / "a.parquet")
     container = '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>'

@@ -237,6 +237,14 @@ def test_text_with_links_is_none() -> None:
     assert "Mill: Ida's" in text(cells)
 
 
+def test_links_without_a_space_between_are_words_of_their_own() -> None:
+    """Unless the second one goes on in lower case; style sheets set them apart."""
+    assert text("<p><a href=a>Sign in</a><a href=b>2</a><a href=c>FAQ</a>") == "Sign in 2 FAQ"
+    assert text("<p><a href=a>Foot</a><a href=b>ball</a> <a href=c>A</a>B") == "Football AB"
+    assert text("<p><a href=a>A</a>/<a href=b>B</a>") == "A/B"
+    assert text("<pre><a href=a>print</a><a href=b>Line</a></pre>") == "printLine"
+
+
 def test_signs_that_link_to_a_heading_are_no_text() -> None:
     page = '<h1>Guide<a href="#guide">¶</a></h1><h2>Tar<span><a href="#tar">#</a></span></h2>'
     assert text(f'{page}<p><a href="#oak">Oak</a> #1') == "Guide\n\nTar\n\nOak #1"

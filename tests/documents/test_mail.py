@@ -94,6 +94,35 @@ def test_attachments_are_named(tmp_path: Path) -> None:
     assert losses.endswith("attachment plan.pdf is not read (and 1 more)")
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (b'"=?UTF-8?Q?Stra=C3=9Fe_?=\n\t=?UTF-8?Q?=C3=BCber_Wick.zip?="', "Straße über Wick.zip"),
+        ('"Straße.zip"'.encode(), "Straße.zip"),
+        ('"Straße.zip"'.encode("latin-1"), "Straße.zip"),
+        (b'"the\n plan.zip"', "the plan.zip"),
+        (b"plan%0A.zip", "plan%0A.zip"),
+        (b"x" * 101, "x" * 99 + "…"),
+    ],
+)
+def test_the_name_of_an_attachment_is_one_line(tmp_path: Path, name: bytes, expected: str) -> None:
+    mail = b"""Content-Type: multipart/mixed; boundary=x
+
+--x
+Content-Type: text/plain; charset=iso-8859-1
+
+The plan.
+--x
+Content-Type: application/zip
+Content-Disposition: attachment; filename=%s
+
+x
+--x--
+"""
+    _, [losses] = read(tmp_path, mail % name)
+    assert losses.endswith(f": attachment {expected} is not read")
+
+
 def test_a_text_with_a_name_is_read_if_it_is_shown_inline(tmp_path: Path) -> None:
     mail = make()
     mail.add_attachment("Bring boots.", filename="note.txt", disposition="inline")

@@ -212,7 +212,8 @@ def test_formulas_and_charts_are_read_and_other_objects_named(tmp_path: Path) ->
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for name in ("office", "text", "table", "chart")
     )
-    frames = (f'<draw:frame><draw:object href="./{name}"/></draw:frame>' for name in "123")
+    drawing = 'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'  # as programs do
+    frames = (f'<draw:frame {drawing}><draw:object href="./{n}"/></draw:frame>' for n in "123")
     path = write_odt(tmp_path / "a.odt", "".join(p(f"Before.{frame}") for frame in frames))
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("1/content.xml", formula)

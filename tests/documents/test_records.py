@@ -43,6 +43,15 @@ def test_columns_of_one_name_or_none_are_kept(tmp_path: Path) -> None:
     ]
 
 
+def test_numbers_of_rows_may_begin_in_the_row_of_names(tmp_path: Path) -> None:
+    table = "0,Pump,Litres\n1,Wick,410\n2,Marl,320\n"
+    assert texts(read(tmp_path / "a.csv", table)) == [
+        "0: 1\nPump: Wick\nLitres: 410",
+        "0: 2\nPump: Marl\nLitres: 320",
+    ]
+    assert len(read(tmp_path / "a.csv", "0,Wick,n/a\n1,Marl,320\n2,Harr,95\n")) == 3
+
+
 def test_lines_above_the_names_are_a_document(tmp_path: Path) -> None:
     table = "Stanley Cups,,\n\nTeam,Location,Stanley Cups\nBlues,STL,1\nFlyers,PHI,2\n"
     above, blues, flyers = read(tmp_path / "a.csv", table)

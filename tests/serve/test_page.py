@@ -299,7 +299,7 @@ def test_an_answer_that_is_probably_wrong_is_given_with_doubt(page: Page) -> Non
     start = ABBEY.index("1082")
     place = {"document": "abbey.md", "page": None, "line": 3, "heading": None, "copies": []}
     passage = {"passage": ABBEY, "passage_start": start, "passage_end": start + 4}
-    row = place | {"document": "fees.xlsx#Visitors!7", "line": 7}
+    row = place | {"document": "fees.ods#Visitors!7", "line": 7}
     page.fill(question="When was the abbey burnt?")
     for score, doubt in ((0.12, ". Probably not in the documents (88 %)."), (0.6, "")):
         answer = {"text": "1082", "score": score, "sentence": ABBEY, **place, **passage}
@@ -307,7 +307,7 @@ def test_an_answer_that_is_probably_wrong_is_given_with_doubt(page: Page) -> Non
         assert re.fullmatch(r"1 answer in \d+ ms" + re.escape(doubt), page["said"].text)
     answer = {"text": "1082", "score": 0.6, "sentence": ABBEY, **row, **passage}
     answer_with(page, {"answers": [answer], "no_answer": 0.4, "best_guess": None})
-    assert page.texts("#answers a") == ["fees.xlsx, sheet Visitors, row 7"]
+    assert page.texts("#answers a") == ["fees.ods, sheet Visitors, row 7"]
 
 
 def test_what_is_refused_is_said(page: Page) -> None:

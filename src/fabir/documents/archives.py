@@ -39,6 +39,7 @@ _PREFIXES = {
     "officeDocument/math": "m",
     "officeDocument/relationships": "r",
     "markup-compatibility/2006": "mc",
+    "drawing": "draw",
 }
 
 
@@ -110,18 +111,23 @@ class Archive:
         return False
 
     def elements(
-        self, name: str, wanted: Collection[str], emptied: Collection[str] = ()
+        self,
+        name: str,
+        wanted: Collection[str],
+        emptied: Collection[str] = (),
+        opened: Collection[str] = (),
     ) -> Iterator[Element]:
         """The outermost elements with `wanted` names of an XML member, each as soon as it is read.
 
         Names of elements and attributes have the usual prefixes, such as "w:p" or "table:table".
-        Those of other namespaces have none. What is in `emptied` elements is left out.
+        Those of other namespaces have none. What is in `emptied` elements is left out. An `opened`
+        element comes without content, before the wanted ones that are in it.
 
         Raises:
             InputError: see `open`; or the XML has a document type declaration, is too deep, or one
                 wanted element is too large.
         """
-        collector = _Collector(wanted, emptied)
+        collector = _Collector(wanted, emptied, opened)
         parser = XMLParser(target=collector)
         with self.open(name) as file:
             while chunk := file.read(_CHUNK):
@@ -134,8 +140,8 @@ class Archive:
 class _Collector:
     """Target of an XML parser. It builds the outermost elements with wanted names."""
 
-    def __init__(self, wanted: Collection[str], emptied: Collection[str]) -> None:
-        self._wanted, self._emptied = frozenset(wanted), frozenset(emptied)
+    def __init__(self, *names: Collection[str]) -> None:
+        self._wanted, self._emptied, self._opened = map(frozenset, names)
         self._names = _Names()
         self._done: list[Element] = []
         self._builder: TreeBuilder | None = None
@@ -162,14 +168,16 @@ class _Collector:
         if builder is None and tag in self._wanted:
             builder = self._builder = TreeBuilder()
             self._began, self._count = self._depth, 0
+        if attributes and (builder is not None or tag in self._opened):
+            names = self._names
+            attributes = {names[key]: text for key, text in attributes.items()}
         if builder is not None:
             self._count += 1
             if self._count > MAX_ELEMENTS:
                 raise InputError(f"refused: a part has more than {MAX_ELEMENTS:,} XML elements")
-            if attributes:
-                names = self._names
-                attributes = {names[key]: text for key, text in attributes.items()}
             builder.start(tag, attributes)
+        elif tag in self._opened:
+            self._done.append(Element(tag, attributes))
         if tag in self._emptied:
             self._silent = self._depth
 
@@ -231,5 +239,6 @@ def _prefixed(name: str) -> str:
     if not known:
         return local
     family, kind, *others = known.groups()
-    prefix = _PREFIXES.get(f"{family}/{kind}") if family else others[0] or others[1]
+    other = others[0] or others[1]
+    prefix = _PREFIXES.get(f"{family}/{kind}") if family else _PREFIXES.get(other, other)
     return f"{prefix}:{local}" if prefix else local

@@ -19,7 +19,7 @@ _NO_TITLE = re.compile(
     r"|(?:slide|document|presentation|dokument|präsentation) ?\d*"
     r"|(?:microsoft )?(?:word|office|pdf|powerpoint) (?:document|presentation)"
     r"|(?:microsoft )?(?:word|powerpoint|excel) - .*|powerpoint-pr.{1,3}sentation"
-    r"|\S+\.(?:docx?|dot|dvi|html?|indd|odt|pdf|pptx?|rtf|tex|txt|xlsx?))?\W*",
+    r"|\S+\.(?:docx?|dot|dvi|html?|indd|od[st]|pdf|pptx?|rtf|tex|txt|xlsx?))?\W*",
     re.IGNORECASE,
 )
 

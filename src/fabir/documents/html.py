@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
 from fabir.documents.encodings import decode
 from fabir.documents.html_lists import Lists
+from fabir.documents.html_menus import Menus
 from fabir.documents.html_tables import Table
 from fabir.documents.paragraphs import EXPONENT, Paragraph, TextBuilder
 from fabir.errors import InputError
@@ -169,18 +170,23 @@ class _Reader:
         self._pieces: list[str] = []  # of the paragraph that is open
         self._inside = dict.fromkeys(_COUNTED, 0)  # how many elements are open, by what they are
         self._tables: list[tuple[Table | None, int]] = []  # and headings that are open around it
-        self._lists = Lists()
+        self._lists, self._menus = Lists(), Menus()
+        self._begun = False  # whether the main content has
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
         self._bold = True  # whether all of its text is
         self._links = _Links()  # in it
         self._leads = False  # whether a link to a place of the page is open
         self._raised = False  # whether the next text begins a <sup>
+        self._after_link = False  # whether nothing stands after the last link
 
     def read(self, body: LexborNode) -> None:
         self._walk(body)
+        self._menus.outside = True
         for node in self._frame:
             self._walk(node)
+        if self._begun and not self._navigation:
+            self.paragraphs = self._menus.without(self.paragraphs)
 
     def _walk(self, root: LexborNode) -> None:
         open_elements = [("", root.iter(include_text=True))]
@@ -226,10 +232,10 @@ class _Reader:
             self._cut()
             self._lists.begin(tag, node)
             self._begin_table_part(tag, node)
+            if tag in ("article", "main"):
+                self._begin_content()
         elif tag == "a":
-            self._links.beside |= _leads_beside(node)
-            self._links.letters += _is_letter(node)
-            self._leads = (node.attributes.get("href") or "").startswith("#")
+            self._begin_link(node)
         elif tag == "br":
             self._pieces.append("\n")
         elif tag == "sup":
@@ -241,21 +247,38 @@ class _Reader:
         if counted := _COUNTERS.get(tag):
             self._inside[counted] += 1
 
+    def _begin_link(self, node: LexborNode) -> None:
+        self._links.beside |= _leads_beside(node)
+        self._links.letters += _is_letter(node)
+        target = node.attributes.get("href") or ""
+        self._leads = target.startswith("#")
+        if target:
+            self._menus.begin_link()
+        if self._after_link and not self._inside["pre"] and _begins_word(node):
+            self._pieces.append(" ")
+
     def _end(self, tag: str) -> None:
         if tag == "sup":
             self._raised = False
         elif tag == "a":
-            self._leads = False
+            self._leads = self._menus.in_link = False
+            self._after_link = True
         if tag not in _INLINE:
             self._cut()
-            if tag == "h1" and not self.first_heading and self.paragraphs:
-                self.first_heading = self.paragraphs[-1].text if self.paragraphs[-1].heading else ""
+            if tag == "h1" and self.paragraphs and self.paragraphs[-1].heading:
+                self.first_heading = self.first_heading or self.paragraphs[-1].text
+                self._begin_content()
+            elif tag == "main":
+                self._menus.outside = True
             self._lists.end(tag)
             self._end_table_part(tag)
         elif tag in _APART:
             self._pieces.append(" ")
         if counted := _COUNTERS.get(tag):
             self._inside[counted] -= 1
+
+    def _begin_content(self) -> None:
+        self._begun, self._menus.outside = True, False
 
     def _begin_table_part(self, tag: str, node: LexborNode) -> None:
         if tag == "table":
@@ -287,6 +310,7 @@ class _Reader:
                     outside.layout = True
 
     def _add(self, text: str) -> None:
+        self._after_link = False
         if self._raised and text.strip():
             self._raised = False
             if EXPONENT.fullmatch(text.strip()):
@@ -294,6 +318,7 @@ class _Reader:
         if text.strip():
             self._bold &= self._inside["bold"] > 0
             self._links.contents &= self._leads or not any(map(str.isalnum, text))
+            self._menus.add(text)
         if self._inside["pre"]:
             self._pieces.append(text)
         elif self._pieces or not text.isspace():
@@ -317,6 +342,10 @@ class _Reader:
         if text and (self._navigation or not links.navigate(len(text), bool(listed))):
             text = self._lists.take() + text
             self._append(Paragraph(text, self._inside["heading"] > 0, bold))
+            can_be = not (self._tables or self._inside["section"] or self._inside["heading"])
+            self._menus.end_paragraph(len(self.paragraphs) - 1 if can_be else None)
+        else:
+            self._menus.end_paragraph(None)
 
     def _append(self, paragraph: Paragraph) -> None:
         if not paragraph.text:
@@ -348,6 +377,12 @@ def _leads_beside(link: LexborNode) -> bool:
     to = (attributes.get("rel") or "").lower().split()
     key = (attributes.get("accesskey") or "").lower()
     return key in ("n", "p") or not _BESIDE.isdisjoint(to)
+
+
+def _begins_word(link: LexborNode) -> bool:
+    """Whether a link is no part of the word before it, so that style sheets set it apart."""
+    first = link.text().lstrip()[:1]
+    return first.isupper() or first.isdigit()
 
 
 def _is_letter(link: LexborNode) -> bool:

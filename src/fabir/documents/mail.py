@@ -17,6 +17,7 @@ from fabir.terminal import printable
 _HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters
 _MAX_TITLE = 1000
+_MAX_NAME = 100
 # They say nothing.
 _SIGNATURES = tuple(f"application/{kind}-signature" for kind in ("pgp", "pkcs7", "x-pkcs7"))
 _WORD = re.compile(r"\w+")
@@ -38,10 +39,12 @@ def read_eml(path: Path, report: Report) -> Iterator[Document]:
 
 def _texts(mail: Message, report: Report) -> Iterator[str]:
     yield _headers(mail, _HEADERS)
+    letter = Message()  # the text's header alone: there may be many names, and a long text
+    letter["Content-Type"] = _first(mail).get("Content-Type", "")
     parts = [mail]
     while parts:
         part = parts.pop()
-        kind, name = part.get_content_type(), part.get_filename()
+        kind = part.get_content_type()
         inner = _inner(part)
         if kind == "message/rfc822" and inner:
             yield _headers(inner[0], _HEADERS)
@@ -59,7 +62,7 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         elif part.get_content_maintype() == "multipart":
             report.lost("its parts are not divided as its header says: they are not read")
         elif kind not in _SIGNATURES:
-            report.lost(f"attachment {name or kind} is not read")
+            report.lost(f"attachment {_file_name(part, letter) or kind} is not read")
         report.alive()
 
 
@@ -68,8 +71,26 @@ def _headers(mail: Message, names: tuple[str, ...]) -> str:
 
 
 def _header(mail: Message, name: str) -> str:
-    raw = next((value for key, value in mail.raw_items() if key.lower() == name.lower()), "")
-    line = printable(_decoded(" ".join(str(raw).split()), mail)[:_MAX_HEADER])
+    return _without_codes(_line(mail, name, mail))
+
+
+def _file_name(part: Message, letter: Message) -> str:
+    """The name of an attachment on one line, cut if it is long."""
+    named = Message()
+    for header in ("Content-Disposition", "Content-Type"):
+        named[header] = _line(part, header, letter)
+    name = " ".join(_without_codes(named.get_filename("")).split())
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+
+
+def _line(part: Message, name: str, mail: Message) -> str:
+    """A header of a part of a mail, on one line."""
+    raw = next((value for key, value in part.raw_items() if key.lower() == name.lower()), "")
+    return printable(_decoded(" ".join(str(raw).split()), mail)[:_MAX_HEADER])
+
+
+def _without_codes(line: str) -> str:
+    """Words such as "=?utf-8?q?Caf=C3=A9?=" as they are read."""
     try:
         return str(make_header(decode_header(line)))
     except (HeaderParseError, LookupError, ValueError):

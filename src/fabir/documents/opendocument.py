@@ -39,9 +39,8 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 def read_odt(path: Path, report: Report) -> Iterator[Document]:
     """Notes and comments follow the paragraph that they are in; headers and footers the text."""
     with Archive(path) as archive:
-        if _MANIFEST in archive and archive.mentions(_MANIFEST, b"encryption-data"):
-            raise InputError("has a password: save it without one")
-        reader = _Reader(archive, report)
+        check_password(archive)
+        reader = Reader(archive, report)
         text = TextBuilder()
         for block in archive.elements("content.xml", _BLOCKS, _GONE):
             text.add(reader.blocks([block]))
@@ -51,24 +50,33 @@ def read_odt(path: Path, report: Report) -> Iterator[Document]:
         if "styles.xml" in archive:
             margins = reader.blocks(archive.elements("styles.xml", _MARGINS))
             text.add(dict.fromkeys(Paragraph(each.text) for each in margins))
-        title = _stated_title(archive) or reader.title
+        title = stated_title(archive) or reader.title
     yield text.document(title_of(path, title))
 
 
-def _stated_title(archive: Archive) -> str:
+def check_password(archive: Archive) -> None:
+    if _MANIFEST in archive and archive.mentions(_MANIFEST, b"encryption-data"):
+        raise InputError("has a password: save it without one")
+
+
+def stated_title(archive: Archive) -> str:
     if "meta.xml" not in archive:
         return ""
     return telling_title(text_in(next(archive.elements("meta.xml", {"dc:title"}), None)))
 
 
-class _Reader:
+class Reader:
     """Turns blocks of OpenDocument's XML into paragraphs.
 
     title: text of the first paragraph that has the style Title
+
+    Args:
+        chart: elements of a chart to be read
     """
 
-    def __init__(self, archive: Archive, report: Report) -> None:
+    def __init__(self, archive: Archive, report: Report, chart: tuple[str, ...] = _BLOCKS) -> None:
         self.title = ""
+        self._chart = chart
         self._archive, self._report = archive, report
         self._titles, self._hidden = {"Title"}, set()
         self._objects: set[str] = set()  # parts that were read
@@ -77,7 +85,8 @@ class _Reader:
         self._lists = Lists()
         for part in ("styles.xml", "content.xml"):
             if part in archive:
-                self._know_styles(archive.elements(part, {"style:style", *LIST_STYLES}))
+                names = "style:style", *LIST_STYLES
+                self._know_styles(archive.elements(part, names, {"office:body"}))
 
     def _know_styles(self, styles: Iterable[Element]) -> None:
         for style in styles:
@@ -130,7 +139,7 @@ class _Reader:
         self._objects.add(part)
         formula = next(self._archive.elements(part, {"annotation"}), None)
         if formula is None:
-            yield from self.blocks(self._archive.elements(part, _BLOCKS, _GONE))
+            yield from self.blocks(self._archive.elements(part, self._chart, _GONE))
         yield Paragraph(text_in(formula).strip())
 
     def _paragraph(self, element: Element) -> Iterator[Paragraph]:

@@ -42,6 +42,7 @@ _KINDS = {
     ".pptm": _Kind("slides", "read_pptx"),
     ".xlsx": _Kind("sheets", "read_xlsx"),
     ".xlsm": _Kind("sheets", "read_xlsx"),
+    ".ods": _Kind("opendocument_sheets", "read_ods"),
     ".json": _Kind("records", "read_json"),
     ".jsonl": _Kind("records", "read_jsonl"),
     ".ndjson": _Kind("records", "read_jsonl"),

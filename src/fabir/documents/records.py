@@ -19,8 +19,15 @@ from fabir.documents.base import MAX_BYTES, Document, Report, text_of, title_of
 from fabir.documents.csv_quotes import count_errors, csv_reader, doubled, has_backslashes, lone_row
 from fabir.documents.encodings import marked
 from fabir.documents.fields import Field, Number, fields_text
-from fabir.documents.sheet_headers import Cell, are_labelled, label_of
-from fabir.documents.tables import delimiter_of, find_names, is_number
+from fabir.documents.sheet_headers import (
+    Cell,
+    Cells,
+    are_labelled,
+    begins_count,
+    find_header,
+    label_of,
+)
+from fabir.documents.tables import MAX_NAME, delimiter_of, find_names, is_number
 from fabir.documents.text import decoded
 from fabir.errors import InputError
 
@@ -49,7 +56,7 @@ def read_csv(path: Path, report: Report) -> Iterator[Document]:
         if has_backslashes(sample, delimiter):
             lines.change, sample = doubled, list(map(doubled, sample))
         head = list(filter(_filled, csv_reader(sample, delimiter)))
-        above, names = find_names(head)
+        above, names = _find_names(head)
         lines.again(sample)
         rows = _Table(lines, delimiter, head, report).rows()
         remarks = list(islice(rows, above))
@@ -69,11 +76,26 @@ def _filled(row: list[str]) -> bool:
     return any(map(str.strip, row))
 
 
+def _find_names(rows: list[list[str]]) -> tuple[int, list[str]]:
+    """As `find_names` does; the names may have a 0 with which the numbers of the rows begin."""
+    above, names = find_names(rows)
+    cells = map(_cells, rows[above:])
+    body = [{n: cell for n, cell in row.items() if cell.text.strip()} for row in cells]
+    if not names and body and begins_count(body):
+        header = find_header(body, needs_evidence=True)
+        names = [cell[:MAX_NAME] for cell in rows[above]] if header and not header.start else []
+    return above, names
+
+
+def _cells(row: list[str]) -> Cells:
+    return {n: Cell(text, not is_number(text)) for n, text in enumerate(row)}
+
+
 def _is_form(rows: list[list[str]]) -> bool:
     """Whether a short table is labels with their values."""
     if len(rows) > _FORM or any(len(row) != 2 for row in rows):
         return False
-    cells = [{n: Cell(text, not is_number(text)) for n, text in enumerate(row)} for row in rows]
+    cells = list(map(_cells, rows))
     labels = [row[0] for row in cells]
     is_distinct = len(set(labels)) == len(labels)
     return is_distinct and all(map(label_of, labels)) and are_labelled(cells)

@@ -74,7 +74,8 @@ def find_header(rows: Sequence[Cells], needs_evidence: bool) -> Header | None:
     several = [count for count in filled if count > 1] or [1]
     usual = Counter(several[len(several) // 2 :]).most_common(1)[0][0]
     full = [n for n, count in enumerate(filled) if count >= max(min(2, usual), usual / 2)]
-    first = next((n for n in full[:_AMONG] if are_names(rows[n])), len(rows))
+    may_be = (n for n in full[:_AMONG] if are_names(rows[n]) or begins_count(rows[n:]))
+    first = next(may_be, len(rows))
     whole = [rows[n] for n in full if n > first]
     below = whole[len(whole) // 2 :]
     if not below:
@@ -140,6 +141,15 @@ def are_names(cells: Cells) -> bool:
     """Whether a row has only short texts, years, and three or more numbers from 0 or 1 on."""
     short = all(len(each.text) <= MAX_NAME and "://" not in each.text for each in cells.values())
     return short and max(_kinds(cells).values(), default=VALUE) < VALUE
+
+
+def begins_count(rows: Sequence[Cells]) -> bool:
+    """Whether the first row has names, and a 0 with which a column of numbers of rows begins."""
+    column = next(iter(rows[0]), 0)
+    counted = [row[column].text for row in rows[:3] if column in row]
+    names = {n: cell for n, cell in rows[0].items() if n != column}
+    no_value = (_NO_VALUE.fullmatch(cell.text) for cell in names.values())
+    return counted == ["0", "1", "2"] and are_names(names) and not any(no_value)
 
 
 def label_of(cell: Cell) -> str:

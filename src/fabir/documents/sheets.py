@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -25,11 +25,13 @@ from fabir.documents.sheet_notes import (
 from fabir.errors import InputError
 
 MAX_ROW = 16 << 20  # characters: a cell names a shared text, however long, with a few bytes
-_ROWS, _COLUMNS = 1 << 20, 1 << 14  # Excel's own limits
+ROWS, COLUMNS = 1 << 20, 1 << 14  # Excel's own limits
 _MERGED = 100_000  # rows of merged cells
 _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 # Blank, or an error.
-_NO_TEXT = re.compile(r"\s*(#(REF!|NAME\?|DIV/0!|N/A|VALUE!|NUM!|NULL!|SPILL!|CALC!|FIELD!)\s*)?")
+NO_TEXT = re.compile(
+    r"\s*(?:(?:#(?:REF!|NAME\?|DIV/0!|N/A|VALUE!|NUM!|NULL!|SPILL!|CALC!|FIELD!)|Err:5\d\d)\s*)?"
+)
 _DEFAULT_NAME = re.compile(r"(sheet|tabelle|feuil|hoja|foglio|blad|ark)\s?\d*", re.IGNORECASE)
 
 
@@ -44,14 +46,28 @@ def read_xlsx(path: Path, report: Report) -> Iterator[Document]:
         book = _Workbook(archive, main_part(archive, outer), report)
         title = title_of(path, stated_title(archive, outer))
         for name, part in book.sheets + book.charts:
-            full = title if _DEFAULT_NAME.fullmatch(name) else f"{title}: {name}"
-            for number, heading, text in book.texts(name, part):
-                line = number if number and len(book.sheets) == 1 else None
-                place = text_of(f"{name}!{number}" if number else name)
-                under = title_of(path, f"{full}: {heading}" if heading else full)
-                yield Document(text_of(text), under, place, line=line)
-        if book.hidden:
-            report.hidden(book.hidden)
+            texts = book.texts(name, part)
+            yield from sheet_documents(path, title, name, texts, alone=len(book.sheets) == 1)
+        tell_hidden(book.hidden, report)
+
+
+def sheet_documents(
+    path: Path, title: str, name: str, texts: Iterable[Text], alone: bool
+) -> Iterator[Document]:
+    """The documents of a sheet, which may be the only one of its workbook."""
+    full = title if _DEFAULT_NAME.fullmatch(name) else f"{title}: {name}"
+    for number, heading, text in texts:
+        line = number if number and alone else None
+        place = text_of(f"{name}!{number}" if number else name)
+        under = title_of(path, f"{full}: {heading}" if heading else full)
+        yield Document(text_of(text), under, place, line=line)
+
+
+def tell_hidden(hidden: Counter[str], report: Report) -> None:
+    """Report how many sheets, rows, columns and cells were not read, such as "2 hidden rows"."""
+    counts = ((kind, hidden[kind]) for kind in ("sheet", "row", "column", "cell"))
+    if told := ", ".join(f"{n:,} hidden {kind}{'s' * (n > 1)}" for kind, n in counts if n):
+        report.hidden(told)
 
 
 class _Style(NamedTuple):
@@ -76,12 +92,13 @@ class _Workbook:
 
     sheets: name and part of each that is shown
     charts: the same of sheets that have only a chart
+    hidden: how many sheets, rows, columns and cells were not read
     """
 
     def __init__(self, archive: Archive, main: str, report: Report) -> None:
         self._archive, self._report = archive, report
         related = relations(archive, main)
-        self._hidden: Counter[str] = Counter()
+        self.hidden: Counter[str] = Counter()
         self.sheets: list[tuple[str, str]] = []
         self.charts: list[tuple[str, str]] = []
         lists = dict.fromkeys(parts_of_kind(related, archive, "chartsheet"), self.charts)
@@ -91,7 +108,7 @@ class _Workbook:
             if part in lists and sheet.get("state", "visible") == "visible":
                 lists[part].append((sheet.get("name", "")[:200], part))
             elif part in lists:
-                self._hidden["sheet"] += 1
+                self.hidden["sheet"] += 1
         self._shared = list(
             _shared_texts(archive, parts_of_kind(related, archive, "sharedStrings"))
         )
@@ -103,12 +120,6 @@ class _Workbook:
         settings = next(archive.elements(main, {"s:workbookPr"}), None)
         self._epoch = EPOCH_1904 if value(settings, "date1904") in ("1", "true") else EPOCH
         self._length = 0  # of all texts
-
-    @property
-    def hidden(self) -> str:
-        """How many sheets, rows, columns and cells were not read, such as "2 hidden rows"."""
-        counts = ((kind, self._hidden[kind]) for kind in ("sheet", "row", "column", "cell"))
-        return ", ".join(f"{n:,} hidden {kind}{'s' * (n > 1)}" for kind, n in counts if n)
 
     def texts(self, sheet: str, part: str) -> Iterator[Text]:
         """The texts of a sheet. Row 0 is none: the margins of printed pages.
@@ -148,9 +159,9 @@ class _Workbook:
             if row.tag == "s:col":
                 columns.update(_range_of(row) if is_hidden else ())
                 continue
-            number = small_number(row.get("r"), number + 1, _ROWS + 1)
-            if number > _ROWS:
-                raise InputError(f"sheet {sheet} has more than {_ROWS:,} rows")
+            number = small_number(row.get("r"), number + 1, ROWS + 1)
+            if number > ROWS:
+                raise InputError(f"sheet {sheet} has more than {ROWS:,} rows")
             spans = merged.get(number, {})
             cells = _merge(self._cells(row, sheet), spans, above)
             self._count(cells)
@@ -161,10 +172,10 @@ class _Workbook:
                     del comments[number][letters]
             if is_hidden:
                 hidden_rows += 1
-                self._hidden["row"] += bool(cells)
-            elif cells := _without(columns, cells, unseen):
+                self.hidden["row"] += bool(cells)
+            elif cells := without(columns, cells, unseen):
                 yield Row(number, number - hidden_rows, cells)
-        self._hidden["column"] += len(unseen)
+        self.hidden["column"] += len(unseen)
 
     def _cells(self, row: Element, sheet: str) -> dict[int, Cell]:
         """The cells of a row that are not blank."""
@@ -175,13 +186,13 @@ class _Workbook:
                 continue
             place = _PLACE.fullmatch(cell.get("r", ""))
             column = _column(place[1]) if place else column + 1
-            if column >= _COLUMNS:
-                raise InputError(f"sheet {sheet} has more than {_COLUMNS:,} columns")
+            if column >= COLUMNS:
+                raise InputError(f"sheet {sheet} has more than {COLUMNS:,} columns")
             if child(cell, "s:f") is not None and child(cell, "s:v") is None:
                 self._report.lost(f"{sheet}!{cell.get('r')}: a formula without its result")
             style = self._styles.get(cell.get("s", "0"), _PLAIN)
             text = self._text(cell, style.code)
-            if text and not _NO_TEXT.fullmatch(text):
+            if text and not NO_TEXT.fullmatch(text):
                 cells[column] = Cell(text, cell.get("t", "n") not in ("n", "b"), style.look)
             else:
                 cells.pop(column, None)
@@ -198,7 +209,7 @@ class _Workbook:
             return "TRUE" if text == "1" else "FALSE"
         if kind == "n":
             amount = shown(text, code, self._epoch)
-            self._hidden["cell"] += not amount and _is_amount(text)
+            self.hidden["cell"] += not amount and is_amount(text)
             return amount
         return unescaped(text)
 
@@ -263,7 +274,7 @@ def _merge(
     return dict(sorted(cells.items()))
 
 
-def _without(hidden: set[int], cells: dict[int, Cell], unseen: set[int]) -> dict[int, Cell]:
+def without(hidden: set[int], cells: dict[int, Cell], unseen: set[int]) -> dict[int, Cell]:
     """The cells outside of hidden columns. A merged cell is in the first column that is shown.
 
     Args:
@@ -283,7 +294,7 @@ def _without(hidden: set[int], cells: dict[int, Cell], unseen: set[int]) -> dict
 
 
 def _range_of(columns: Element) -> range:
-    first, last = (small_number(columns.get(end), 0, _COLUMNS) for end in ("min", "max"))
+    first, last = (small_number(columns.get(end), 0, COLUMNS) for end in ("min", "max"))
     return range(max(0, first - 1), last)
 
 
@@ -295,7 +306,7 @@ def _column(letters: str) -> int:
     return number - 1
 
 
-def _is_amount(text: str) -> bool:
+def is_amount(text: str) -> bool:
     """Whether a text is a number other than 0, which formats often hide."""
     try:
         return float(text) != 0

@@ -11,7 +11,7 @@ from fabir.terminal import on_terminal, print_json
 
 UNSURE = 0.3  # score of an answer, below which a doubt is said
 _HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
-_ROW = re.compile(r"(.*\.xls[xm])#(.*)!(\d+)", re.IGNORECASE | re.DOTALL)  # of a workbook
+_ROW = re.compile(r"(.*\.(?:xls[xm]|ods))#(.*)!(\d+)", re.IGNORECASE | re.DOTALL)  # of a workbook
 
 
 def show_json(question: str, result: Result) -> None:

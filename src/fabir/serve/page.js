@@ -17,7 +17,7 @@ const add = (parent, kind, text, className) => {
   return made;
 };
 const percent = score => (score < .001 ? "< 0.1" : (100 * score).toFixed(1)) + " %";
-const ROW = /^(.*\.xls[xm])#(.*)!(\d+)$/is;  // of a workbook
+const ROW = /^(.*\.(?:xls[xm]|ods))#(.*)!(\d+)$/is;  // of a workbook
 const nameOf = document => document.replace(ROW, "$1, sheet $2, row $3");
 const placeOf = found => [nameOf(found.document), ROW.test(found.document) ? "" : found.page ? "page " + found.page
   : found.line ? "line " + found.line : found.heading ? "under " + found.heading
