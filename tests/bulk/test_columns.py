@@ -102,6 +102,16 @@ def test_types_of_several_files_are_joined(tmp_path: Path) -> None:
     }
 
 
+def test_ids_that_are_whole_in_a_file_are_whole(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    whole = write_parquet(tmp_path / "a.parquet", id=arrow.int32(), n=arrow.int32())
+    small = write_parquet(tmp_path / "b.parquet", id=arrow.float32(), n=arrow.float32())
+    large = write_parquet(tmp_path / "c.parquet", id=arrow.float64(), n=arrow.float64())
+    planned = plan(whole, large, keep=("n",))
+    assert (planned["id"], planned["n"]) == (None, arrow.float64())  # None: the values decide
+    assert plan(small, large)["id"] == arrow.float64()
+
+
 def test_categories_and_views_are_texts_beside_texts(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     kinds = arrow.string(), arrow.dictionary(arrow.int8(), arrow.string()), arrow.string_view()

@@ -32,7 +32,7 @@ def make(kind: str, values: dict[str, list[Any]]) -> Any:
 
 
 def values_of(frame: Any) -> dict[str, list[Any]]:
-    names = getattr(frame, "column_names", None) or list(frame.columns)
+    names = list(frame.columns if hasattr(frame, "columns") else frame.column_names)
     values = {name: list(frame[name]) for name in names}
     return {name: [_plain(each) for each in column] for name, column in values.items()}
 
@@ -167,6 +167,13 @@ def test_columns_of_pandas_may_have_numbers_for_names(reader: Path) -> None:
     twice = pandas.DataFrame(rows).set_axis([0, 0], axis=1)
     with pytest.raises(InputError, match='two columns are called "0"'):
         answer_frame(twice, predictor, question_column=0, context_column=0)
+
+
+def test_a_column_may_be_called_as_what_a_data_set_has(reader: Path) -> None:
+    for kind in ("pandas", "polars"):
+        frame = make(kind, VALUES | {"column_names": VALUES["n"]})
+        answered = values_of(answer_frame(frame, reader))
+        assert list(answered) == [*VALUES, "column_names", *ANSWERS]
 
 
 def test_a_pipeline_is_a_predictor_and_other_objects_are_refused(reader: Path) -> None:

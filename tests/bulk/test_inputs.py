@@ -1,5 +1,7 @@
 """Files, folders, patterns and addresses become one list of files."""
 
+import os
+import re
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -7,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fabir.bulk.inputs import check_outside, find_inputs
+from fabir.bulk.inputs import check_ending, check_outside, find_inputs
 from fabir.errors import InputError
 
 
@@ -30,6 +32,43 @@ def test_a_folder_has_its_tables_in_order(folder: Path) -> None:
     assert names(folder) == ["parts/a.jsonl", "parts/b.csv", "parts/c/d.parquet"]
 
 
+def test_a_folder_that_cannot_be_read_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if Path(path).name in ("c", "_temporary"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InputError, match="cannot read parts/c: Permission denied"):
+        names(folder)
+    with pytest.raises(InputError, match="cannot read parts/c: Permission denied"):
+        check_outside([folder], Path("out.csv"))
+    (folder / "c").rename("c")
+    assert names(folder) == ["parts/a.jsonl", "parts/b.csv"]
+
+
+def test_folders_behind_links_are_read_once(folder: Path) -> None:
+    Path("more/deep").mkdir(parents=True)
+    Path("more/deep/e.csv").write_text("e")
+    (folder / "linked").symlink_to("../more")
+    (folder / "z").symlink_to("../more")
+    (folder / "_hidden").symlink_to("../more")
+    Path("more/back").symlink_to("../parts")
+    assert names(folder) == [
+        "parts/a.jsonl",
+        "parts/b.csv",
+        "parts/c/d.parquet",
+        "parts/linked/deep/e.csv",
+    ]
+    for output in ("more/out.csv", "more/deep/new/out.csv", "parts/z/out.csv"):
+        with pytest.raises(InputError, match="would be one of the inputs of the next run"):
+            check_outside([folder], Path(output))
+
+
 def test_a_pattern_has_its_matches_in_order(folder: Path) -> None:
     assert names("parts/*.*") == ["parts/a.jsonl", "parts/b.csv", "parts/note.txt"]
     assert names("parts/**/*.parquet", "parts/[ab]*", "parts/b.csv") == [
@@ -38,6 +77,8 @@ def test_a_pattern_has_its_matches_in_order(folder: Path) -> None:
         "parts/b.csv",
     ]
     assert names("parts/?") == ["parts/c/d.parquet"]
+    (folder / "_x.csv").write_text("x")
+    assert names("parts/*.csv") == ["parts/_x.csv", "parts/b.csv"]
 
 
 def test_a_file_is_read_once_whatever_it_is_called(folder: Path) -> None:
@@ -106,10 +147,21 @@ def test_a_folder_without_tables_is_refused(folder: Path) -> None:
         ("*/?.csv", "parts/o.csv"),
         ("parts/**/*.csv", "parts/out.csv"),
         ("parts/**/*.csv", "parts/c/new/out.csv"),
+        ("parts/?", "parts/c/out.csv"),
+        ("link/*.csv", "link/out.csv"),
+        ("link/*.csv", "parts/out.csv"),
+        ("parts/*.csv", "link/out.csv"),
+        ("link/**/*.csv", "link/new/out.csv"),
+        ("*/[[]a]/*.csv", "parts/[a]/out.csv"),
+        ("brackets/*.csv", "brackets/out.csv"),
     ],
 )
 def test_an_output_among_the_inputs_is_refused(folder: Path, name: str, output: str) -> None:
-    with pytest.raises(InputError, match=f"{output} would be one of the inputs of the next run"):
+    Path("link").symlink_to("parts")
+    (folder / "[a]").mkdir()
+    Path("brackets").symlink_to("parts/[a]")
+    message = f"{re.escape(output)} would be one of the inputs of the next run"
+    with pytest.raises(InputError, match=message):
         check_outside(["parts/b.csv", name], Path(output))
 
 
@@ -123,11 +175,31 @@ def test_an_output_among_the_inputs_is_refused(folder: Path, name: str, output: 
         ("parts/*.csv", "parts/out.jsonl"),
         ("parts/**/*.csv", "out.csv"),
         ("parts/b.csv", "parts/out.csv"),
+        ("parts/?", "parts/c/_out/out.csv"),
+        ("parts/?", "parts/cc/out.csv"),
         ("memory://parts", "parts/out.csv"),
     ],
 )
 def test_an_output_beside_the_inputs_may_be_written(folder: Path, name: str, output: str) -> None:
     check_outside([name], Path(output))
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.json.gz", "s.JSON", "memory://s.csv.gz", "s.csv"])
+def test_what_questions_are_read_from(name: str) -> None:
+    check_ending(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("s.xlsx", "s.xlsx: questions are read from .*, and from SQuAD's .json"),
+        ("memory://s.xlsx", "memory://s.xlsx: questions are read from "),
+        ("file:///s.json", "file:///s.json: a SQuAD file is read from this machine only: copy it"),
+    ],
+)
+def test_what_questions_are_not_read_from(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_ending(name)
 
 
 class _Refuses(BaseHTTPRequestHandler):

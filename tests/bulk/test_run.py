@@ -21,6 +21,7 @@ from fabir.answer.predictor import Predictor
 from fabir.bulk import rows as bulk
 from fabir.bulk import run
 from fabir.bulk.columns import ANSWERS
+from fabir.bulk.journal import Journal
 from fabir.bulk.run import BulkResult, answer_rows
 from fabir.data.tables import read_table
 from fabir.errors import InputError, InputWarning
@@ -218,6 +219,17 @@ def test_large_numbers_stay_the_same_beside_files_with_floats(tmp_path: Path, re
     assert found.schema.field("day").type == arrow.date32()
 
 
+def test_ids_are_whole_numbers_in_parquet_of_several_types(tmp_path: Path, reader: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name, kind in (("a", "float64"), ("b", "int32")):
+        asked = {"question": ["Who?"] * 2, "context": ["Ada did."] * 2}
+        table = arrow.table({"id": arrow.array([7, None], kind), **asked})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+    answer_rows([tmp_path / "a.parquet", tmp_path / "b.parquet"], tmp_path / "o.parquet", reader)
+    ids = parquet.read_table(tmp_path / "o.parquet")["id"]
+    assert (ids.type, ids.to_pylist()) == (arrow.int64(), [7, None, 7, None])
+
+
 def test_rows_are_numbered_only_if_no_file_has_ids(
     tmp_path: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,6 +395,80 @@ def test_standard_input_is_answered_but_not_resumed(
         answer_rows("-", output, reader, resume=True)
     with pytest.raises(InputError, match="--engine ray reads files only"):
         answer_rows("-", output, reader, engine="ray")
+
+
+def test_a_failed_run_of_standard_input_is_not_in_the_way(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = source.with_name("answers.jsonl")
+
+    def give(more: bytes = b"") -> None:
+        given = SimpleNamespace(buffer=io.BytesIO(source.read_bytes() + more))
+        monkeypatch.setattr(sys, "stdin", given)
+
+    give(b"{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows("-", output, reader)
+    assert [path.name for path in source.parent.iterdir()] == ["rows.jsonl"]
+    with monkeypatch.context() as killed:
+        killed.setattr(Journal, "leave", Journal.close)
+        give(b"{}\n")
+        with pytest.raises(InputError, match="row 41"):
+            answer_rows("-", output, reader)
+    assert output.with_name("answers.jsonl.partial").stat().st_size
+    give()
+    assert answer_rows("-", output, reader) == BulkResult(40, 0)
+    assert not output.with_name("answers.jsonl.journal").exists()
+
+
+def test_standard_input_does_not_write_over_an_unfinished_run(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = source.with_name("answers.jsonl")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(source.read_bytes())))
+    with source.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader)
+    with pytest.raises(InputError, match=r"complete it first, or remove .*\.jsonl\.journal"):
+        answer_rows("-", output, reader)
+
+
+def test_an_unfinished_run_of_another_version_is_not_gone_on_with(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = source.with_name("answers.jsonl")
+    answer_rows(source, output, reader)
+    version = run.__version__
+    monkeypatch.setattr(run, "__version__", "0.0.9")
+    assert not answer_rows(source, output, reader, resume=True).before
+    assert answer_rows(source, output, reader, resume=True).before
+    with source.open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader)
+    monkeypatch.setattr(run, "__version__", version)
+    with pytest.raises(InputError, match="another version of fabir: resume with the same one"):
+        answer_rows(source, output, reader, resume=True)
+
+
+def test_skipped_rows_are_no_complete_run_where_they_are_errors(source: Path, reader: Path) -> None:
+    output = source.with_name("answers.jsonl")
+    lines = source.read_text().splitlines(keepends=True)
+    source.write_text("".join([lines[0], "{}\n", *lines[1:]]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_finish", lambda *_: os.read(-1, 1))
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            answer_rows(source, output, reader, on_bad_row="skip")
+    message = r"resumed skipped 1 bad rows: add --on-bad-row skip, or remove .*answers\.jsonl\."
+    with pytest.raises(InputError, match=f"{message}journal"):
+        answer_rows(source, output, reader, resume=True)
+    assert answer_rows(source, output, reader, resume=True, on_bad_row="skip") == BulkResult(40, 1)
+    with pytest.raises(InputError, match=f"{message}done"):
+        answer_rows(source, output, reader, resume=True)
+    output.with_name(".answers.jsonl.done").unlink()
+    with pytest.raises(InputError, match="row 2, field"):
+        answer_rows(source, output, reader, resume=True)
 
 
 def test_another_choice_of_columns_is_not_gone_on_with(source: Path, reader: Path) -> None:

@@ -110,6 +110,8 @@ def test_augment_then_train_on_a_mix(
     assert "'false' failed (1)" in line
     assert not (tmp_path / "x").exists()
     assert "one of the arguments" in refused(capsys, "augment", files.train, "--output", more)
+    line = refused(capsys, *AUGMENT, files.train, "--output", more, "--candidates", 5)
+    assert "--candidates goes with --models" in line
 
 
 def test_make_negatives_writes_squad_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -55,6 +55,30 @@ def test_answers_are_found_where_they_moved_to() -> None:
     assert made.lost == 0
 
 
+@pytest.mark.parametrize(
+    "answer", ['"golden anniversary"', "October 16, 2012,", "2012, 3", "16", "2012", "He", "2012."]
+)
+@pytest.mark.parametrize("place", [0, -1])
+def test_an_answer_that_is_there_unchanged_stays(answer: str, place: int) -> None:
+    text = 'On "May 1" the "golden anniversary" of October 16, 2012, 3 men came. He came in 2012.'
+    start = text.index(answer) if place == 0 else text.rindex(answer)
+    asked = Question("q", "What?", (Answer(answer, start),))
+    unchanged = Dataset((Passage(text, "", (asked,)),), "1.1")
+    ((_, made),) = augment(unchanged, Dictionary({})).data.questions
+    assert made.answers == asked.answers
+
+
+def test_of_several_places_the_one_near_the_old_place_is_taken() -> None:
+    text = "In Rome the 9 men of Rome saw it all and Rome fell."
+    for place in (3, 21, 41):
+        asked = Question("q", "Where?", (Answer("Rome", place),))
+        made = augment(
+            Dataset((Passage(text, "", (asked,)),), "1.1"), Dictionary({"In": "So then in"})
+        )
+        ((_, found),) = made.data.questions
+        assert found.answers == (Answer("Rome", place + 8),)
+
+
 def test_what_is_not_found_again_is_lost() -> None:
     other = Dictionary({"1871": "olden", "in": "during"})
     across = Question("across", "What?", (Answer("1871 by Ada Quist.\nShe", TEXT.index("1871")),))
@@ -90,6 +114,8 @@ def test_a_seed_chooses_among_paraphrases() -> None:
     [
         ("Department of Studies", "the Department of Preparatory Studies .", (1, 4, 1.0)),
         ("Paris", "in Paris and in Paris", (1, 1, 1.0)),
+        ('" gold "', '" May be " gold "', (3, 5, 1.0)),  # as long as the answer
+        ("a b c", "a x c a b x c", (0, 2, 1.0)),
         ("a b", "b a", (0, 0, 0.5)),  # the wrong way round: one end at most
         ("departments", "all department", (1, 1, 20 / 23)),  # 10 in common of 12 and 11
     ],

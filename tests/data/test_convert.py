@@ -85,6 +85,13 @@ def test_bad_rows_are_named_or_skipped(tmp_path: Path) -> None:
         converted(tmp_path, row("hail"))
 
 
+@pytest.mark.parametrize("ids", [["2", ""], [None, 1]])
+def test_a_number_that_is_another_rows_id_is_named(tmp_path: Path, ids: list[Any]) -> None:
+    message = "row 2, .*another row has '[12]' too .a row without an id has its number.: give each"
+    with pytest.raises(InputError, match=message):
+        converted(tmp_path, *(row("Rain", id=id) for id in ids))
+
+
 def test_whole_words_and_the_same_letters_go_first() -> None:
     assert find("rain", "Train of Rain, rain and drain") == [Answer("rain", 15)]
     assert find("rain", "Train of Rain") == [Answer("rain", 1)]

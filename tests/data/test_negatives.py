@@ -34,14 +34,14 @@ DATA = Dataset(
 
 
 def test_ids_are_distinct_where_there_are_negatives_already() -> None:
-    made = make_negatives(make_negatives(DATA, ratio=10), ratio=10)
+    made = make_negatives(make_negatives(DATA, ratio=1), ratio=1)
     ids = [asked.id for _, asked in made.questions]
     assert len(set(ids)) == len(ids) == 4 + 3 + 3
     assert {"long", "long-negative", "long-negative-2"} <= set(ids)
 
 
 def test_a_question_is_asked_of_the_most_similar_paragraph_without_its_answer() -> None:
-    made = make_negatives(DATA, ratio=10)
+    made = make_negatives(DATA, ratio=1)
     negatives = {q.id: p.text for p, q in made.questions if q.impossible}
     assert negatives == {
         "long-negative": SOURCE,  # MOUTH has its answer's text too
@@ -63,8 +63,36 @@ def test_of_equally_similar_paragraphs_it_is_the_first() -> None:
         assert [p.text for p, q in made.questions if q.impossible] == [order[0]]
 
 
+def test_a_paragraph_that_answers_the_question_is_not_asked() -> None:
+    def sheet(number: int, asked: str) -> Passage:
+        text = f"Pump {number} weighs {number} kg."
+        return Passage(text, "", (question(f"{number}", asked, f"{number} kg", text),))
+
+    alike = "How much does it weigh?", "how much does it weigh", "How much does  the it weigh ?"
+    sheets = [sheet(number, asked) for number, asked in enumerate(alike)]
+    with pytest.raises(InputError, match="no question has another paragraph"):
+        make_negatives(Dataset(tuple(sheets), "1.1"))
+    other = sheet(7, "Which pump is it?")
+    made = make_negatives(Dataset((*sheets, other), "1.1"), ratio=1)
+    negatives = {q.id: p.text for p, q in made.questions if q.impossible}
+    asked_of_other = {f"{number}-negative": other.text for number in range(3)}
+    assert negatives == asked_of_other | {"7-negative": sheets[0].text}
+
+
+def test_above_1_further_paragraphs_follow() -> None:
+    def asked(ratio: float) -> dict[str, str]:
+        made = make_negatives(DATA, ratio)
+        return {q.id: p.text for p, q in made.questions if q.impossible}
+
+    assert asked(1.25).items() > asked(0.75).items()
+    assert len(asked(1.25)) == 5  # of 4 answerable questions
+    # All that there are: "long" has one other paragraph without its answer.
+    further = {"begin-negative-2": MOUTH, "end-negative-2": OLM}
+    assert asked(2) == asked(1e308) == asked(0.75) | further
+
+
 def test_the_rest_stays_as_it_was() -> None:
-    made = make_negatives(DATA, ratio=10)
+    made = make_negatives(DATA, ratio=1)
     assert made.has_unanswerable
     assert [p.text for p in made.passages] == [p.text for p in DATA.passages]
     kept = [(p.text, q) for p, q in made.questions if not q.impossible]

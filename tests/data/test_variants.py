@@ -143,6 +143,26 @@ def test_joined_has_another_passage_of_the_article_before_or_behind() -> None:
     assert texts == {f"{SOURCE} {OLM}", f"{OLM} {SOURCE}", f"{SOURCE} {MOUTH}", f"{MOUTH} {SOURCE}"}
 
 
+def test_a_passage_with_the_same_question_is_neither_asked_nor_joined() -> None:
+    again = question("again", "How long is a river, called Olm?", "340 islands", MOUTH)
+    data = Dataset(
+        (
+            Passage(OLM, "Olm", (LONG, WHO)),
+            Passage(SOURCE, "Olm", (BEGIN,)),
+            Passage(MOUTH, "Olm", (again,)),
+        ),
+        "1.1",
+    )
+    for seed in SEEDS:
+        assert made("other", seed, data)["long"][0] == SOURCE
+        joined = made("joined", seed, data)
+        assert joined["again"][0] in {f"{SOURCE} {MOUTH}", f"{MOUTH} {SOURCE}"}
+        assert joined["long"][0] in {f"{SOURCE} {OLM}", f"{OLM} {SOURCE}"}
+        assert joined["who"][0] == joined["long"][0]
+    alone = Dataset((data.passages[0], data.passages[2]), "1.1")
+    assert made("joined", data=alone).keys() == {"who"}
+
+
 @pytest.mark.parametrize(("words", "fits"), [(380, True), (381, False)])
 def test_joined_has_380_tokens_at_most(words: int, fits: bool) -> None:
     more = " ".join(["word"] * (words - len(tokenise(SOURCE).words)))

@@ -162,7 +162,7 @@ def plan_output(files: Sequence[InputFile], columns: Columns) -> dict[str, Any]:
     read = headers.values() if columns.keeps_all else [(), *headers.values()]
     names = dict.fromkeys(name for header in read for name in columns.kept_of(header))
     typed = all(table_kind(file.name) == ".parquet" for file in files)
-    return {name: _common(name, headers) if typed else None for name in names}
+    return {name: _common(name, headers, columns) if typed else None for name in names}
 
 
 def _header(file: InputFile, columns: Columns) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _warn_of_missing(files: Sequence[InputFile], columns: Columns) -> None:
             warnings.warn(message, InputWarning, stacklevel=2)
 
 
-def _common(name: str, headers: Mapping[str, Mapping[str, Any]]) -> Any:
+def _common(name: str, headers: Mapping[str, Mapping[str, Any]], columns: Columns) -> Any:
     """The type that a column of several .parquet files gets; None if its values decide."""
     kinds = {file: header[name] for file, header in headers.items() if name in header}
     if not kinds:
@@ -224,4 +224,8 @@ def _common(name: str, headers: Mapping[str, Mapping[str, Any]]) -> Any:
             f'column "{name}" is {kind} in {first} and {kinds[other]} in {other}: leave it out, or '
             "answer them apart"
         )
+    types = import_arrow()[0].types
+    some_whole = types.is_floating(common) and any(map(types.is_integer, kinds.values()))
+    if name == columns.id_name and some_whole:
+        return None  # 7.0 is 7 in a row, see `check_id`
     return common if all(is_exact(kind, common) for kind in kinds.values()) else None

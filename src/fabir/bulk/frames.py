@@ -36,7 +36,7 @@ def answer_frame(
         frame: a DataFrame of pandas or polars, or a `datasets.Dataset`
         reader: a model's folder or name, `fast` by default; several answer as an ensemble; or a
             `Predictor`, to load the model once for many frames; or a pipeline, of which the
-            Predictor is taken
+            Predictor is taken, but not the pipeline's own options
         threshold: how likely an answer that is given must be, see `Predictor`; by default that of
             the predictor
         question_column: its name; of a DataFrame of pandas, also a number
@@ -55,7 +55,7 @@ def answer_frame(
     table: Any = frame
     if add is _add_to_dataset:
         table = table.with_format(None)
-    names = list(getattr(table, "column_names", None) or table.columns)
+    names = list(table.column_names if add is _add_to_dataset else table.columns)
     context = Columns().context_in(names) if context_column is None else context_column
     pair: Any = question_column, context
     check_there("the frame", {pair[0]: "question_column", pair[1]: "context_column"}, names)

@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
+from itertools import takewhile
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -31,11 +32,12 @@ class InputFile(NamedTuple):
 def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
     """The files that are named, each once. Those of a folder or a pattern are sorted by name.
 
-    Of a folder all tables are taken, also those in folders below. Names that begin with "." or "_"
-    are left out, as other tools do. A pattern has `*`, `?`, `[...]` or, for any folders, `**`.
+    Of a folder all tables are taken, also those in folders below and behind symbolic links. Names
+    that begin with "." or "_" are left out, as other tools do. A pattern has `*`, `?`, `[...]` or,
+    for any folders, `**`; it also matches names that begin with "_".
 
     Raises:
-        InputError: there is no such file, or a folder without tables.
+        InputError: there is no such file, a folder without tables, or one that cannot be read.
     """
     files: dict[str, InputFile] = {}
     for name in map(str, names):
@@ -51,10 +53,17 @@ def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
 
 
 def check_ending(name: str) -> None:
-    """Raises an InputError if a file's ending is neither that of a table nor of a SQuAD file."""
-    if not table_kind(name) and not name.lower().removesuffix(".gz").endswith(".json"):
+    """Raises an InputError if a file's ending is neither that of a table nor of a SQuAD file, or if
+    a SQuAD file is at an address."""
+    if table_kind(name):
+        return
+    if not name.lower().removesuffix(".gz").endswith(".json"):
         raise InputError(
             f"{name}: questions are read from {ENDINGS} files, and from SQuAD's .json or .json.gz"
+        )
+    if is_address(name):
+        raise InputError(
+            f"{name}: a SQuAD file is read from this machine only: copy it, and name the copy"
         )
 
 
@@ -72,14 +81,31 @@ def _would_find(name: str, output: Path) -> bool:
     """Whether a folder or a pattern has `output`, or has it once it is written."""
     path = Path(name)
     if path.is_dir():
-        folder = path.resolve()
-        return output.is_relative_to(folder) and not _is_hidden(output.relative_to(folder))
+        return any(_holds(folder.resolve(), output) for folder, _ in _folders(path))
     if not _is_pattern(name) or path.exists():
         return False
-    pattern = os.path.abspath(name)
+    pattern = _resolved(path)
+    return any(
+        _matches(str(each), pattern) and _holds(each, output) for each in (output, *output.parents)
+    )
+
+
+def _holds(folder: Path, output: Path) -> bool:
+    return output.is_relative_to(folder) and not _is_hidden(output.relative_to(folder))
+
+
+def _resolved(pattern: Path) -> str:
+    """The whole path of a pattern; folders before its first `*`, `?` or `[` may be links."""
+    parts = pattern.absolute().parts
+    fixed = list(takewhile(lambda part: not _is_pattern(part), parts))
+    return os.path.join(glob.escape(str(Path(*fixed).resolve())), *parts[len(fixed) :])
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether `glob` would find a path, which may be missing."""
     deep = f"{os.sep}**{os.sep}" in pattern
-    return (deep or pattern.count(os.sep) == str(output).count(os.sep)) and fnmatch(
-        str(output), pattern.replace(f"**{os.sep}", "*")
+    return (deep or pattern.count(os.sep) == path.count(os.sep)) and fnmatch(
+        path, pattern.replace(f"**{os.sep}", "*")
     )
 
 
@@ -89,17 +115,36 @@ def _here(name: str) -> Iterator[InputFile]:
     if name == STDIN:
         yield InputFile(STDIN, 0, [STDIN], {})
     elif path.is_dir():
-        below = sorted(each for each in path.rglob("*") if each.is_file())
+        below = sorted(folder / file for folder, files in _folders(path) for file in files)
         for each in _tables(name, below, path):
             yield from _here(each)
     elif _is_pattern(name) and not path.exists():
-        for each in _matches(name, sorted(glob.glob(name, recursive=True))):
+        for each in _found(name, sorted(glob.glob(name, recursive=True))):
             yield from _here(each)
     else:
-        state = path.stat()
+        with reading(name):
+            state = path.stat()
         partition = _partition(path)
         same = [str(path.resolve()), state.st_size, state.st_mtime_ns, partition]
         yield InputFile(name, state.st_size, same, partition)
+
+
+def _folders(top: Path) -> Iterator[tuple[Path, list[str]]]:
+    """A folder and all folders below, also behind links, with the names of their files. A folder
+    that several paths lead to is there once."""
+
+    def fail(error: OSError) -> None:
+        raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
+
+    seen = set()
+    for folder, below, files in os.walk(top, onerror=fail, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below[:] = sorted(name for name in below if name[0] not in "._")
+        yield Path(folder), files
 
 
 def _at_address(address: str) -> Iterator[InputFile]:
@@ -116,7 +161,7 @@ def _at_address(address: str) -> Iterator[InputFile]:
         missing = isinstance(cause, FileNotFoundError) or getattr(cause, "status", 0) == 404
         if cause and not missing and not _is_pattern(path):
             raise cause from None
-        found = _matches(address, sorted(system.glob(path)) if _is_pattern(path) else [])
+        found = _found(address, sorted(system.glob(path)) if _is_pattern(path) else [])
     for each in found:
         whole = system.unstrip_protocol(each)
         name = address if each == path else whole
@@ -150,7 +195,7 @@ def _is_hidden(path: PurePath) -> bool:
     return any(part[0] in "._" for part in path.parts)
 
 
-def _matches(pattern: str, found: list[str]) -> list[str]:
+def _found(pattern: str, found: list[str]) -> list[str]:
     if not found:
         raise InputError(f"cannot read {pattern}: there is no such file")
     return found

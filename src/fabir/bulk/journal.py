@@ -18,7 +18,8 @@ class Journal:
     The partial file has lines of JSON. The journal's first line has the settings of the run. Each
     further line has the progress after a chunk: `chunks`, `rows`, `bad` rows, and `bytes` of the
     partial file. A journal line is written after its answers are on disk. A resumed run ignores
-    everything after the last complete line. `.OUTPUT.done` has the settings, the progress and a
+    everything after the last complete line. The journal of a run that cannot be resumed stays
+    empty, so the next run starts over it. `.OUTPUT.done` has the settings, the progress and a
     checksum of a complete output.
 
     Attributes:
@@ -26,22 +27,42 @@ class Journal:
         complete: whether the run that is resumed was complete: there is nothing to do
     """
 
-    def __init__(self, output: Path, settings: dict[str, Any], *, resume: bool) -> None:
+    def __init__(
+        self,
+        output: Path,
+        settings: dict[str, Any],
+        *,
+        resume: bool,
+        resumable: bool = True,
+        strict: bool = False,
+    ) -> None:
         """Start a run, or continue an unfinished one.
 
+        Args:
+            resumable: whether the run can be resumed later
+            strict: whether bad rows are errors
+
         Raises:
-            InputError: there is an unfinished run and `resume` is false, or its settings differ.
+            InputError: there is an unfinished run and `resume` is false, or its settings differ, or
+                `strict` and the run that is resumed skipped bad rows.
         """
         self.partial = output.with_name(output.name + ".partial")
         self._journal = output.with_name(output.name + ".journal")
         self.done = {"chunks": 0, "rows": 0, "bad": 0, "bytes": 0}
         self._settings = settings
+        self._resumable = resumable
         self._end = output.with_name(f".{output.name}.done")
         self.complete = resume and self._is_complete(output)
+        unfinished = not self.complete and self._journal.exists()
+        length = self._read(settings, resume) if unfinished else 0
+        if strict and self.done["bad"]:
+            raise InputError(
+                f"{output}: the run that is resumed skipped {self.done['bad']:,} bad rows: add "
+                f"--on-bad-row skip, or remove {self._end if self.complete else self._journal}"
+            )
         if self.complete:
             self.remove()
             return
-        length = self._read(settings, resume) if self._journal.exists() else 0
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
             self._lines = _open_at(self.partial, self.done["bytes"])
@@ -60,6 +81,12 @@ class Journal:
         self.done["bad"] += len(answered.bad)
         self.done["bytes"] += len(answered.lines)
         self._record(self.done)
+
+    def leave(self) -> None:
+        """Close the journal of a run that failed, and remove it if there is nothing to resume."""
+        self.close()
+        if not (self._resumable and self.done["rows"]):
+            self.remove()
 
     def close(self) -> None:
         for file in (self._lines, self._records):
@@ -97,9 +124,9 @@ class Journal:
         if not whole:
             return 0
         if not resume:
+            advice = "add --resume to go on" if self._resumable else "complete it first"
             raise InputError(
-                f"{self.partial} is an unfinished run: add --resume to go on, or remove "
-                f"{self._journal}"
+                f"{self.partial} is an unfinished run: {advice}, or remove {self._journal}"
             )
         try:
             first, *records = map(json.loads, whole)
@@ -123,7 +150,8 @@ class Journal:
         return sum(map(len, whole[: 1 + len(records)]))
 
     def _record(self, record: dict[str, Any]) -> None:
-        self._write(self._records, json.dumps(record).encode() + b"\n")
+        if self._resumable:
+            self._write(self._records, json.dumps(record).encode() + b"\n")
 
     def _write(self, file: Any, content: bytes) -> None:
         try:
@@ -131,9 +159,9 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         except OSError as error:
+            then = "go on with --resume" if self._resumable else "start again"
             raise InputError(
-                f"cannot write {file.name}: {error.strerror or error}; make room, then go on with "
-                "--resume"
+                f"cannot write {file.name}: {error.strerror or error}; make room, then {then}"
             ) from error
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from fabir import __version__
 from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
@@ -63,7 +64,8 @@ def answer_rows(
     The run needs little memory. `OUTPUT.partial` has the answers of an unfinished run. With
     `resume` such a run continues, and its output is byte for byte that of an uninterrupted run.
     With `resume` nothing is done if the output is complete, and made of the same input with the
-    same settings: `.OUTPUT.done` tells. Any other output that is there is replaced at the end.
+    same settings and version of fabir: `.OUTPUT.done` tells. Any other output that is there is
+    replaced at the end. A run of standard input cannot be resumed, and leaves nothing if it fails.
 
     Args:
         source: one or several files, folders, patterns or addresses, see
@@ -72,7 +74,8 @@ def answer_rows(
         output: a file with one of these `ENDINGS`; its columns are the id, the question, those of
             `keep`, and `fabir.bulk.columns.ANSWERS`
         reader: a model's folder or name, `fast` by default; several answer as an ensemble; or a
-            `Predictor`, or a pipeline, of which the Predictor is taken
+            `Predictor`, or a pipeline, of which the Predictor is taken, but not the pipeline's own
+            options
         threshold: how likely an answer that is given must be, see `Predictor`; by default that of
             the predictor
         engine: "local", or "ray" for a Ray cluster
@@ -86,7 +89,7 @@ def answer_rows(
         InputError: a file cannot be read or written, a column is missing or has the name of a
             column of the answers, `output` is in a folder or of a pattern that is read, another
             process is writing it, a row is bad, all rows are bad, the unfinished run has other
-            settings, or `threshold` is not from 0 to 1.
+            settings or skipped bad rows that are errors now, or `threshold` is not from 0 to 1.
     """
     threshold = check_threshold(threshold)
     check_choice("on_bad_row", on_bad_row, ("error", "skip"))
@@ -107,7 +110,13 @@ def answer_rows(
         exact=table_kind(output) == ".parquet",
     )
     with writing(output):
-        journal = Journal(followed(output), _settings(job), resume=resume)
+        journal = Journal(
+            followed(output),
+            _settings(job),
+            resume=resume,
+            resumable=files[0].name != STDIN,
+            strict=job.strict,
+        )
         if journal.complete:
             return BulkResult(journal.done["rows"], journal.done["bad"], before=True)
         chunks = ENGINES[engine](job, journal.done["chunks"])
@@ -154,8 +163,8 @@ def _check_inputs(files: Sequence[InputFile], output: Path, engine: str, resume:
             check_apart(output, file.name)
     if files[0].name == STDIN and resume:
         raise InputError(
-            f"standard input cannot be read again: remove {output}.journal, and start again; a run "
-            "that reads a file can be resumed"
+            "standard input cannot be read again: start again without --resume; a run that reads a "
+            "file can be resumed"
         )
     if files[0].name == STDIN and engine != "local":
         raise InputError(f"--engine {engine} reads files only: save standard input to a file")
@@ -184,12 +193,8 @@ def _write_all(
         journal.close()
         _finish(journal, output, planned)
     except BaseException:
-        if not journal.done["rows"]:  # there is nothing to resume
-            journal.close()
-            journal.remove()
+        journal.leave()
         raise
-    finally:
-        journal.close()
     return done
 
 
@@ -225,6 +230,7 @@ def _rows(journal: Journal, doing: str) -> Iterator[Iterable[dict[str, Any]]]:
 def _settings(job: Job) -> dict[str, Any]:
     """The settings that must be the same when a run is resumed."""
     return {
+        "version of fabir": __version__,
         "input file": [file.state for file in job.files],
         "choice of columns": json.loads(json.dumps(job.columns)),
         "reader": digest_of(job.readers),

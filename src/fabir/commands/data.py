@@ -134,7 +134,11 @@ def _add_augment(parser: argparse.ArgumentParser) -> None:
         "--command", metavar="CMD", help="a program that paraphrases stdin to stdout line by line"
     )
     parser.add_argument(
-        "--candidates", type=int, default=1, metavar="N", help="translations kept each way (1)"
+        "--candidates",
+        type=int,
+        default=1,
+        metavar="N",
+        help="translations that --models keep each way (1)",
     )
     parser.add_argument(
         "--threshold", type=float, default=0.5, metavar="P", help="minimum score of an answer (0.5)"
@@ -149,6 +153,8 @@ def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad, write_squad
     from fabir.files import writing_files
 
+    if options.command and options.candidates != 1:
+        raise InputError("--candidates goes with --models: a command gives one paraphrase")
     check_apart(options.output, options.data)
     with writing_files(options.output):
         data = read_squad(options.data, options.on_bad_answer)

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from fabir.data.checks import check_seed
+from fabir.data.convert import find
 from fabir.data.dataset import Answer, Dataset, Passage
 from fabir.errors import InputError
 from fabir.progress import track
@@ -45,10 +46,11 @@ def augment(
 ) -> Augmented:
     """`dataset` with every sentence of its passages replaced by a paraphrase chosen at random.
 
-    `find_again` looks for each answer in the paraphrase of its sentence. An answer is lost if it
-    spans several sentences or its score is below `threshold`. A question that loses all its
-    answers is dropped; an unanswerable question is kept. The texts of questions do not change;
-    their ids get `suffix` appended.
+    Where the paraphrase of an answer's sentence has the answer's words as they were, these are the
+    new answer: at the place nearest to the old one, relative to the sentence. Else `find_again`
+    looks for it. An answer is lost if it spans several sentences or its score is below `threshold`.
+    A question that loses all its answers is dropped; an unanswerable question is kept. The texts of
+    questions do not change; their ids get `suffix` appended.
 
     Raises:
         InputError: a threshold outside 0 to 1, a negative seed, or no question is kept; what the
@@ -95,19 +97,19 @@ def find_again(answer: Sequence[str], words: Sequence[str]) -> tuple[int, int, f
 
     Each word is compared with the first and with the last word of the answer by the 2-grams of
     their characters (Dice's coefficient). The span with the largest sum is chosen. It has at most
-    one word more than twice the answer's words; the first and shortest wins a tie. The score is
-    the mean of the two coefficients, between 0 and 1.
+    one word more than twice the answer's words. Of several with that sum the one whose number of
+    words is nearest to the answer's wins, then the first and shortest. The score is the mean of the
+    two coefficients, between 0 and 1.
     """
     first = np.array([_alike(answer[0], word) for word in words])
     last = np.array([_alike(answer[-1], word) for word in words])
-    longest = _LONGER * len(answer) + 1
-    best = 0, 0, -1.0
-    for start, score in enumerate(first):
-        ends = last[start : start + longest]
-        end = int(ends.argmax())
-        if score + ends[end] > best[2]:
-            best = start, start + end, float(score + ends[end])
-    return best[0], best[1], best[2] / 2
+    lengths = np.arange(1, min(len(words), _LONGER * len(answer) + 1) + 1)
+    ends = np.arange(len(words))[:, None] + lengths - 1  # [starts, lengths]
+    scores = first[:, None] + np.append(last, np.full(len(lengths), -np.inf))[ends]
+    best = scores.max()
+    off = np.where(scores == best, abs(lengths - len(answer)), np.inf)
+    start, length = divmod(int(off.argmin()), len(lengths))
+    return start, start + length, float(best) / 2
 
 
 def _alike(one: str, other: str) -> float:
@@ -146,13 +148,21 @@ class _Rewritten:
         end = answer.start + len(answer.text)
         for (start, stop), (begin, close) in zip(self.old, self.new, strict=True):
             if start <= answer.start and end <= stop:
-                return self._within(answer.text, begin, close, threshold)
+                share = (answer.start - start) / (stop - start)
+                return self._within(answer.text, share, begin, close, threshold)
         return None
 
-    def _within(self, answer: str, begin: int, close: int, threshold: float) -> Answer | None:
-        asked, tokens = tokenise(answer).words, tokenise(self.text[begin:close])
+    def _within(
+        self, answer: str, share: float, begin: int, close: int, threshold: float
+    ) -> Answer | None:
+        """The answer in a sentence, at the share `share` of it if it stands there unchanged."""
+        sentence = self.text[begin:close]
+        asked, tokens = tokenise(answer).words, tokenise(sentence)
         if not asked or not tokens.words:
             return None
+        if same := find(answer, sentence, whole=True):
+            near = min(same, key=lambda each: abs(each.start - share * len(sentence)))
+            return Answer(near.text, begin + near.start)
         first, last, score = find_again(asked, tokens.words)
         if score < threshold:
             return None

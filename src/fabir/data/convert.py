@@ -45,13 +45,14 @@ def convert(
     separator: str = "|",
     on_bad_row: Literal["error", "skip"] = "error",
 ) -> Converted:
-    """Convert a .csv, .jsonl or .parquet table to SQuAD data.
+    """Convert a table to SQuAD data: a file with one of the endings `fabir.data.tables.ENDINGS`.
 
     Columns: `question`, `passage` (or `context`), `answer` (or `answers`), and optionally `id` and
-    `title`. Several answers are a list, or one text with `separator` between them. An empty cell
-    makes the question unanswerable. An answer is searched with its exact case first, then without
-    case; white space may differ. Whole words have priority over parts of words, then the first
-    place. Rows with the same passage become one paragraph, at the place of the first.
+    `title`. A row without an id has its number as one. Several answers are a list, or one text with
+    `separator` between them. An empty cell makes the question unanswerable. An answer is searched
+    with its exact case first, then without case; white space may differ. Whole words have priority
+    over parts of words, then the first place. Rows with the same passage become one paragraph, at
+    the place of the first.
 
     Raises:
         InputError: the file cannot be read, a row is bad, or no row can be used.
@@ -119,7 +120,10 @@ def _fields(
             raise InputError(f'field "{shown}": missing')
     id = row_id(numbered)
     if id in ids:
-        raise InputError(f'field "id": another row has {id!r} too')
+        raise InputError(
+            f'field "id": another row has {id!r} too (a row without an id has its number): give '
+            "each row its own"
+        )
     ids.add(id)
     given = row[answer]
     if given is None:

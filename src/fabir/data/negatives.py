@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from fabir.data.checks import check_seed
 from fabir.data.dataset import Dataset, Passage, Question, unused
 from fabir.errors import InputError
 from fabir.progress import track
+from fabir.text.normalise import normalise_answer
 from fabir.text.tokens import tokenise
 
 
@@ -18,10 +19,10 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions per answerable question.
 
     A negative pairs a question with another paragraph of its article (adjacent passages with one
-    title). The paragraph contains none of the answers' texts. It has the largest overlap of words
-    with the question, weighted by inverse document frequency; the first one wins a tie. The id gets
-    "-negative" appended, and a number if the data has such an id. Only `seed` determines the choice
-    of questions. There may be fewer negatives if the articles have too few paragraphs.
+    title), see `OtherPassages`: the most similar one. If `ratio` is above 1, further paragraphs
+    follow once each question has its first. The id gets "-negative" appended, and a number if the
+    data has such an id. Only `seed` determines the choice of questions. There may be fewer
+    negatives if the articles have too few paragraphs.
 
     Raises:
         InputError: `ratio` is not positive and finite, `seed` is negative, or no question has a
@@ -32,19 +33,20 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
     check_seed(seed)
     articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
     possible = [
-        (number, place, question)
+        (rank, number, place, question)
         for number, article in enumerate(track(articles, "looking for other paragraphs"))
-        for question, place in _elsewhere(article)
+        for question, rank, place in _elsewhere(article, min(math.ceil(ratio), len(article)))
     ]
     if not possible:
         raise InputError("no question has another paragraph in its article that could be asked")
     answerable = sum(bool(question.answers) for _, question in dataset.questions)
-    wanted = min(len(possible), round(ratio * answerable))
-    chosen = np.random.default_rng(seed).permutation(len(possible))[:wanted]
+    wanted = round(min(len(possible), ratio * answerable))
+    drawn = np.random.default_rng(seed).permutation(len(possible)).tolist()
+    chosen = sorted(drawn, key=lambda index: possible[index][0])[:wanted]
     taken = {question.id for _, question in dataset.questions}
     added: dict[tuple[int, int], list[Question]] = {}
     for index in sorted(chosen):
-        number, place, question = possible[index]
+        _, number, place, question = possible[index]
         added.setdefault((number, place), []).append(_negative(question, taken))
     passages = (
         replace(passage, questions=(*passage.questions, *added.get((number, place), ())))
@@ -61,8 +63,9 @@ def _negative(question: Question, taken: set[str]) -> Question:
 class OtherPassages:
     """The other paragraphs of an article that a question may be asked of, the most similar first.
 
-    A paragraph that contains the text of one of the question's answers is left out. Similarity is
-    the overlap of words, weighted by inverse document frequency; ties stay in order.
+    A paragraph that contains the text of one of the question's answers is left out, and so is one
+    of which the same question is asked, see `asking`. Similarity is the overlap of words, weighted
+    by inverse document frequency; ties stay in order.
     """
 
     def __init__(self, article: Sequence[Passage]) -> None:
@@ -72,6 +75,18 @@ class OtherPassages:
                 places.setdefault(word, []).append(place)
         self._found = {word: np.array(having) for word, having in places.items()}
         self._texts = [passage.text.lower() for passage in article]
+        self._asking: dict[str, set[int]] = {}  # indices of the paragraphs with a question
+        for place, passage in enumerate(article):
+            for question in passage.questions:
+                if not question.impossible:
+                    self._asking.setdefault(normalise_answer(question.text), set()).add(place)
+
+    def asking(self, question: Question) -> set[int]:
+        """The indices of the paragraphs that have this question, and may answer it otherwise.
+
+        Case, punctuation, English articles and white space do not count.
+        """
+        return self._asking.get(normalise_answer(question.text), set())
 
     def ranked(self, question: Question, home: int) -> Iterator[int]:
         """Yield the indices of the paragraphs; `home` is that of the question's own."""
@@ -80,19 +95,19 @@ class OtherPassages:
             having = self._found[word]
             scores[having] += math.log(1 + len(scores) / len(having))
         answers = [answer.text.strip().lower() for answer in question.answers]
+        left_out = {home, *self.asking(question)}
         for place in np.argsort(-scores.round(9), kind="stable").tolist():
-            if place != home and not any(answer in self._texts[place] for answer in answers):
+            if place not in left_out and not any(each in self._texts[place] for each in answers):
                 yield place
 
 
-def _elsewhere(article: Sequence[Passage]) -> Iterator[tuple[Question, int]]:
-    """Yield each answerable question with the index of its best other paragraph."""
+def _elsewhere(article: Sequence[Passage], most: int) -> Iterator[tuple[Question, int, int]]:
+    """Yield each answerable question with the ranks and indices of its `most` best paragraphs."""
     others = OtherPassages(article)
     for home, passage in enumerate(article):
-        for question in passage.questions:
-            best = next(others.ranked(question, home), None) if question.answers else None
-            if best is not None:
-                yield question, best
+        for question in filter(lambda asked: asked.answers, passage.questions):
+            for rank, place in enumerate(islice(others.ranked(question, home), most)):
+                yield question, rank, place
 
 
 def _words(text: str) -> set[str]:

@@ -197,7 +197,7 @@ def write_table(path: str | Path, rows: Iterable[Row], columns: dict[str, Any]) 
         if table_kind(path) == ".parquet":
             parquet.write_batches(temporary, batched(rows, _GROUP), columns)
             return
-        with _open_output(temporary, gzipped=is_gzipped(path)) as file:
+        with open_output(temporary, gzipped=is_gzipped(path)) as file:
             if table_kind(path) in (".csv", ".tsv"):
                 delimiter = "\t" if table_kind(path) == ".tsv" else ","
                 writer = csv.DictWriter(file, list(columns), delimiter=delimiter)
@@ -307,8 +307,8 @@ def check_table(path: str | Path) -> None:
 
 
 @contextmanager
-def _open_output(path: Path, *, gzipped: bool) -> Iterator[io.TextIOBase]:
-    """Open a text file for writing. Gzip gets no name and date, so equal rows give equal files."""
+def open_output(path: Path, *, gzipped: bool) -> Iterator[io.TextIOBase]:
+    """Open a text file for writing. Gzip gets no name and date, so equal data makes equal files."""
     with open(path, "wb") as raw:
         if not gzipped:
             with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:

@@ -1,8 +1,6 @@
 """Converts a published file of TriviaQA, NewsQA or HotpotQA: one record at a time is read, and its
 questions are written."""
 
-import gzip
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fabir.data.checks import check_apart
 from fabir.data.json_items import read_items
 from fabir.data.published import hotpotqa, newsqa, triviaqa
 from fabir.data.published.records import Entry, Options, Read
+from fabir.data.tables import open_output
 from fabir.errors import InputError
 from fabir.files import is_gzipped, replacing
 from fabir.progress import live_line
@@ -143,7 +142,7 @@ def _write(entry: Entry, write: Callable[[str], None], made: Conversion, v2: boo
 @contextmanager
 def _writing_squad(path: Path, version: str) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes an article, in JSON, to a SQuAD file."""
-    with replacing(path) as temporary, _open(temporary, gzipped=is_gzipped(path)) as file:
+    with replacing(path) as temporary, open_output(temporary, gzipped=is_gzipped(path)) as file:
         before = f'{{"version": {json.dumps(version)}, "data": ['
 
         def write(article: str) -> None:
@@ -153,18 +152,3 @@ def _writing_squad(path: Path, version: str) -> Iterator[Callable[[str], None]]:
 
         yield write
         file.write("]}")
-
-
-@contextmanager
-def _open(path: Path, *, gzipped: bool) -> Iterator[IO[str]]:
-    """Open a text file for writing. Gzip gets no name and date, so equal data makes equal files."""
-    if not gzipped:
-        with open(path, "w", encoding="utf-8") as file:
-            yield file
-        return
-    with (
-        open(path, "wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as stream,
-        io.TextIOWrapper(stream, encoding="utf-8") as file,
-    ):
-        yield file

@@ -68,17 +68,26 @@ def moved(
 def joined(
     source: Source, questions: Sequence[Question], generator: np.random.Generator
 ) -> list[Variant]:
-    """Another passage of the article before or behind this one, at most 380 tokens together."""
+    """Another passage of the article before or behind this one, at most 380 tokens together.
+
+    The other passage has none of the questions, which it may answer otherwise.
+    """
     text = source.passage.text
     article = source.article
     short = article.lengths + article.lengths[source.place] <= _LONGEST
-    short[source.place] = False
-    others = [article.passages[place].text for place in np.flatnonzero(short).tolist()]
-    others = [other for other in others if other != text]
-    chosen = [question for question in questions if question.answers]
-    if not chosen or not others:
+    places = [p for p in np.flatnonzero(short).tolist() if article.passages[p].text != text]
+
+    def others(chosen: list[Question]) -> list[int]:
+        asking = set().union(*map(article.others.asking, chosen))
+        return [place for place in places if place not in asking]
+
+    answerable = [question for question in questions if question.answers]
+    chosen = _together(answerable, lambda some: bool(others(some)))
+    if not chosen:
         return []
-    pieces: list[Span | str] = [(0, len(text)), others[generator.integers(len(others))]]
+    found = others(chosen)
+    other = article.passages[found[generator.integers(len(found))]].text
+    pieces: list[Span | str] = [(0, len(text)), other]
     if generator.random() < 0.5:
         pieces.reverse()
     return _variants(text, pieces, chosen)
