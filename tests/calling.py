@@ -15,7 +15,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert stopped.value.code == 2
     assert out == ""
     # A slow machine shows progress before.
-    assert [line for line in err.splitlines() if line.startswith("fabir ")] == err.splitlines()[-1:]
+    assert [line for line in err.splitlines() if line.startswith("fabir")] == err.splitlines()[-1:]
     assert "Traceback" not in err
     return err
 
