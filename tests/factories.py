@@ -20,7 +20,8 @@ from fabir.text.vocabulary import NO_ANSWER, Vocabulary, WordTable
 from fabir.training.config_files import load_config, shipped_rows
 from fabir.training.settings import RunConfig
 
-PUBLISHED = sorted((Path(__file__).parent.parent / "dev").glob("results/*/results.json"))
+_RESULTS = Path(__file__).parent.parent / "dev" / "results"
+PUBLISHED = sorted(_RESULTS.glob("**/results.json"))
 CONFIGS = list(shipped_rows())
 
 RAIN = "Gravity pulls the drops down, so rain falls from the clouds to the ground."
@@ -114,9 +115,10 @@ class Seen(nn.Module):
 
 
 def published_study(results: Path) -> Study:
-    """The study of a published table: the one beside it, or the shipped one of that name."""
+    """The study of a published table: the one beside it, or the shipped one that its folder below
+    `dev/results` is called after. Other budgets of a study have folders in there."""
     own = results.with_name("study.yaml")
-    return read_study(str(own) if own.exists() else results.parent.name)
+    return read_study(str(own) if own.exists() else results.relative_to(_RESULTS).parts[0])
 
 
 def reading(text: str, score: float, no_answer: float = 0.0) -> Reading:
