@@ -1,7 +1,13 @@
-"""Small office files for tests, from the XML of their parts. No tests here."""
+"""Small office files for tests, from the XML of their parts, and what is read. No tests here."""
 
 import zipfile
 from pathlib import Path
+
+import pytest
+
+from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
+from fabir.errors import InputError
 
 _TRANSITIONAL = "http://schemas.openxmlformats.org/"
 _OFFICE = f"{_TRANSITIONAL}officeDocument/2006/relationships"
@@ -209,3 +215,24 @@ def write_odt(
             "META-INF/manifest.xml": xml("manifest", extra, ""),
         },
     )
+
+
+def read(path: Path, lost: list[str] | None = None) -> list[Document]:
+    """The documents of a file; nothing is lost or left out unless `lost` collects it."""
+    reasons: list[str] = []
+    found = list(read_documents(path, reasons.append, notice=reasons.append))
+    assert lost is not None or not reasons, reasons
+    if lost is not None:
+        lost += reasons
+    return found
+
+
+def texts(path: Path) -> list[str]:
+    return [document.text for document in read(path)]
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_documents(path, print))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

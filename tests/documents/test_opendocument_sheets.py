@@ -6,9 +6,7 @@ import pytest
 
 from fabir.documents import opendocument_sheets
 from fabir.documents.base import Document
-from fabir.documents.reading import read_documents
-from fabir.errors import InputError
-from office_files import write_zip, xml
+from office_files import read, refused, texts, write_zip, xml
 
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 NAMES = " ".join(
@@ -61,27 +59,6 @@ def many(count: int, of: str) -> str:
 
 BLANK, COVERED = "<table:table-cell/>", "<table:covered-table-cell/>"
 PUMPS = row("Pump", "Built") + row("Wick", 1934) + row("Marl", 1911)
-
-
-def read(path: Path, lost: list[str] | None = None) -> list[Document]:
-    """The documents of a file; nothing is lost or left out unless `lost` collects it."""
-    reasons: list[str] = []
-    found = list(read_documents(path, reasons.append, notice=reasons.append))
-    assert lost is not None or not reasons, reasons
-    if lost is not None:
-        lost += reasons
-    return found
-
-
-def texts(path: Path) -> list[str]:
-    return [document.text for document in read(path)]
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        list(read_documents(path, print))
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_a_row_is_a_document_with_its_place(tmp_path: Path) -> None:

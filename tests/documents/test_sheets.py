@@ -6,30 +6,7 @@ import pytest
 
 from fabir.documents import sheets
 from fabir.documents.base import Document
-from fabir.documents.reading import read_documents
-from fabir.errors import InputError
-from office_files import row, write_xlsx
-
-
-def read(path: Path, lost: list[str] | None = None) -> list[Document]:
-    """The documents of a file; nothing is lost or left out unless `lost` collects it."""
-    reasons: list[str] = []
-    found = list(read_documents(path, reasons.append, notice=reasons.append))
-    assert lost is not None or not reasons, reasons
-    if lost is not None:
-        lost += reasons
-    return found
-
-
-def texts(path: Path) -> list[str]:
-    return [document.text for document in read(path)]
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        list(read_documents(path, print))
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+from office_files import read, refused, row, texts, write_xlsx
 
 
 def value(number: float, style: int) -> str:

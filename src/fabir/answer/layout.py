@@ -31,6 +31,7 @@ _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Words = frozenset[str]
+_NO_WORDS: Words = frozenset()
 
 
 class Piece(NamedTuple):
@@ -106,7 +107,8 @@ def find_layout(text: str) -> Layout | None:
             rows = [[Cell(*line)] for line in lines]
         for row in rows:
             layout.pieces.extend(
-                Piece(start, end, len(layout.rows), _words(name)) for start, end, name in row
+                Piece(start, end, len(layout.rows), _words(name) if name else _NO_WORDS)
+                for start, end, name in row
             )
             layout.rows.append(_words("\n".join(text[start:end] for start, end, _ in row)))
             layout.weights.append(weight)
@@ -123,16 +125,16 @@ class Cell(NamedTuple):
 
 def _aligned(text: str, lines: Sequence[tuple[int, int]]) -> list[list[Cell]]:
     """The rows of a table below the names of its columns; none if the lines are no table."""
-    split = [list(_split(text, *line)) for line in lines]
-    if len(split) < 2 or len(split[0]) < 2:
+    names = [text[slice(*place)] for place in _split(text, *lines[0])] if len(lines) > 1 else []
+    if len(names) < 2:
         return []
-    names = [text[slice(*place)] for place in split[0]]
-    fits = [len(row) == len(names) for row in split[1:]]
+    split = [list(_split(text, *line)) for line in lines[1:]]
+    fits = [len(row) == len(names) for row in split]
     if 2 * sum(fits) < len(fits):
         return []
     rows = [
         map(Cell, *zip(*row, strict=True), names if fit else repeat(""))
-        for row, fit in zip(split[1:], fits, strict=True)
+        for row, fit in zip(split, fits, strict=True)
     ]
     return [[cell for cell in row if cell.start < cell.end] for row in rows]
 

@@ -8,7 +8,6 @@ navigation. Headers and footers of the site are at the end. "10<sup>6</sup>" rea
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from fabir.documents.base import MAX_BYTES, Document, Report, check_size, telling_title, title_of
 from fabir.documents.encodings import decode
+from fabir.documents.html_links import Links, begins_word, is_letter, leads_beside
 from fabir.documents.html_lists import Lists
 from fabir.documents.html_menus import Menus
 from fabir.documents.html_tables import Table
@@ -78,9 +78,6 @@ _NAVIGATION_NAMES = frozenset(  # ids and classes
         *("nav-panel", "navfooter", "navheader"),  # of Texinfo and DocBook
     ]
 )
-_BESIDE = frozenset(["next", "prev", "previous"])  # relations of pages
-_MAX_LINKS = 300  # characters of a line of links to the pages beside
-_PER_LETTER = 8  # the same for each link to a letter of an index
 _PERMALINKS = frozenset("¶#§🔗")
 _FRAME_ROLES = frozenset(["banner", "contentinfo"])
 
@@ -138,28 +135,6 @@ def _check_depth(markup: str) -> None:
             raise InputError(f"refused: it has more than {MAX_DEPTH:,} elements in each other")
 
 
-@dataclass(slots=True)
-class _Links:
-    """The links in a paragraph.
-
-    beside: whether one leads to the next page or the one before
-    letters: how many lead to letters of an index
-    contents: whether all of the text leads to places of the page
-    """
-
-    beside: bool = False
-    letters: int = 0
-    contents: bool = True
-
-    def navigate(self, length: int, listed: bool) -> bool:
-        """Whether a paragraph of so many characters, perhaps an item of a list, is navigation."""
-        return (
-            (self.beside and length <= _MAX_LINKS)
-            or (self.letters > 2 and length <= _PER_LETTER * self.letters)
-            or (self.contents and listed)
-        )
-
-
 class _Reader:
     """Walks a tree, without recursion, and collects the paragraphs that are shown."""
 
@@ -175,7 +150,7 @@ class _Reader:
         self._frame: list[LexborNode] = []  # headers and footers of the site
         self._length = 0
         self._bold = True  # whether all of its text is
-        self._links = _Links()  # in it
+        self._links = Links()  # in it
         self._leads = False  # whether a link to a place of the page is open
         self._raised = False  # whether the next text begins a <sup>
         self._after_link = False  # whether nothing stands after the last link
@@ -248,13 +223,13 @@ class _Reader:
             self._inside[counted] += 1
 
     def _begin_link(self, node: LexborNode) -> None:
-        self._links.beside |= _leads_beside(node)
-        self._links.letters += _is_letter(node)
+        self._links.beside |= leads_beside(node)
+        self._links.letters += is_letter(node)
         target = node.attributes.get("href") or ""
         self._leads = target.startswith("#")
         if target:
             self._menus.begin_link()
-        if self._after_link and not self._inside["pre"] and _begins_word(node):
+        if self._after_link and not self._inside["pre"] and begins_word(node):
             self._pieces.append(" ")
 
     def _end(self, tag: str) -> None:
@@ -331,7 +306,7 @@ class _Reader:
         text = "".join(self._pieces).replace(_SOFT_HYPHEN, "")
         self._pieces.clear()
         bold, self._bold = self._bold, True
-        links, self._links = self._links, _Links()
+        links, self._links = self._links, Links()
         if self._inside["pre"]:
             text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
         else:
@@ -369,26 +344,6 @@ def _is_called_navigation(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
     names = f"{attributes.get('id') or ''} {attributes.get('class') or ''}".lower().split()
     return not _NAVIGATION_NAMES.isdisjoint(names)
-
-
-def _leads_beside(link: LexborNode) -> bool:
-    """Whether a link leads to the next page or the one before."""
-    attributes = link.attributes
-    to = (attributes.get("rel") or "").lower().split()
-    key = (attributes.get("accesskey") or "").lower()
-    return key in ("n", "p") or not _BESIDE.isdisjoint(to)
-
-
-def _begins_word(link: LexborNode) -> bool:
-    """Whether a link is no part of the word before it, so that style sheets set it apart."""
-    first = link.text().lstrip()[:1]
-    return first.isupper() or first.isdigit()
-
-
-def _is_letter(link: LexborNode) -> bool:
-    """Whether a link leads to a letter of an index."""
-    text = _clean(link.text())
-    return (link.attributes.get("href") or "").startswith("#") and len(text) == 1 and text.isalpha()
 
 
 def _value(field: LexborNode) -> str:
