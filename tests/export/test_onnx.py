@@ -125,7 +125,7 @@ def test_every_other_kind_of_reader_is_exported_too(name: str, config: Any, tmp_
     report = export(tmp_path / "model", tmp_path / "exported", quantise=quantise)
     assert report["largest_logit_difference"] < (1 if quantise else 1e-4)
     assert_known_passages_are_answered_alike(tmp_path / "exported")
-    with pytest.raises(InputError, match="exported is only exported: this needs a reader's torch"):
+    with pytest.raises(InputError, match="exported is only exported: this needs a model's torch"):
         TorchModel.load(tmp_path / "exported")
 
 

@@ -24,7 +24,7 @@ from fabir.cli import main
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search import prompt
-from fabir.search.asker import Asker, Found, Result, after_number, merge, pair_brackets, whole_name
+from fabir.search.asker import Asker, Found, Result, merge
 from fabir.search.index import Index, Passage
 from fabir.search.show import place
 from office_files import paragraph, row, write_docx, write_xlsx
@@ -614,59 +614,6 @@ def build_small(folder: Path, texts: dict[str, str], size: int = 1000) -> Index:
     for name, text in texts.items():
         (folder / "files" / name).write_text(text, "utf-8")
     return Index.build([folder / "files"], folder / "index", size=size)
-
-
-@pytest.mark.parametrize(
-    ("text", "answer", "paired"),
-    [
-        ("From: Ida <ida@mill.org>", "Ida <ida@mill.org", "Ida <ida@mill.org>"),
-        ("Lothian (124 per cent) in 1995", "124 per cent)", "124 per cent"),
-        ("the Nere (a river in Tarn)", "(a river", "a river"),
-        ("see [9], f(x) and (b)", "f(x)", "f(x)"),
-        ("it is a ) red", "a )", "a"),
-    ],
-)
-def test_brackets_at_the_ends_of_an_answer_are_pairs(text: str, answer: str, paired: str) -> None:
-    begin = text.index(answer)
-    start, end = pair_brackets(text, begin, begin + len(answer))
-    assert text[start:end] == paired
-
-
-@pytest.mark.parametrize(
-    ("text", "answer", "shown"),
-    [
-        ("Rent\n\n4.2 Ann Lind pays.", "4.2 Ann Lind", "Ann Lind"),
-        ("4.2.1. Ann Lind pays.", "4.2.1. Ann Lind", "Ann Lind"),
-        ("4.2 Termination", "4.2", "4.2"),
-        ("4.2 Termination", "4.2 Termination", "4.2 Termination"),
-        ("It is 4.2 Ann", "4.2 Ann", "4.2 Ann"),
-        ("4.2 million people", "4.2 million people", "4.2 million people"),
-        ("3.5 GHz and more", "3.5 GHz", "3.5 GHz"),
-        ("12 Angry Men", "12 Angry Men", "12 Angry Men"),
-    ],
-)
-def test_an_answer_begins_behind_the_number_of_its_item(text: str, answer: str, shown: str) -> None:
-    begin = text.index(answer)
-    end = begin + len(answer)
-    start = after_number(text, begin, end, "Which section is about the termination?")
-    assert text[start:end] == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "answer", "shown"),
-    [
-        ("see multi-user.target, which", "multi-user", "multi-user.target"),
-        ("call env.run() first", "env", "env.run()"),
-        ("the file TPX.BIN.", "TPX", "TPX.BIN"),
-        ("the file TPX.BIN.", "TPX.BIN", "TPX.BIN"),
-        ("in 1902.The mill", "1902", "1902"),
-        ("a kite (new)", "kite", "kite"),
-        ("a kite.", "kite", "kite"),
-    ],
-)
-def test_an_answer_does_not_end_inside_a_name(text: str, answer: str, shown: str) -> None:
-    start = text.index(answer)
-    assert text[start : whole_name(text, start + len(answer))] == shown
 
 
 def test_a_number_that_a_word_processor_gives_is_read(predictor: Predictor, tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_an_index_whose_last_file_is_deleted_answers_nothing(
     assert (out.split("\t")[:2], err) == (["1902", "mill.txt, line 1"], "")
     path.unlink()
     assert run_command(capsys, "index", "--output", index, "--update")[1].startswith("0 documents")
-    assert run_command(capsys, *question) == ("", "the reader finds no answer in the documents\n")
+    assert run_command(capsys, *question) == ("", "the model finds no answer in the documents\n")
 
 
 def test_copies_give_one_answer_and_soft_hyphens_are_not_printed(

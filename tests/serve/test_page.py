@@ -290,7 +290,7 @@ def test_a_withheld_answer_is_a_guess_that_stands_back(page: Page) -> None:
     assert not page["heading"].is_displayed()
     assert not page["whole"].is_displayed()
     answer_with(page, {"answers": [], "no_answer": 1, "best_guess": None})
-    assert page["said"].text == "The reader finds no answer in the documents."
+    assert page["said"].text == "The model finds no answer in the documents."
     assert page["guess"].text == page["answers"].text == ""
     assert not page["attention"].is_displayed()
 

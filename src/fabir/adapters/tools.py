@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from fabir.adapters import needs
 from fabir.adapters.places import place_of
 from fabir.errors import InputError
-from fabir.search.asker import Asker, Result
-from fabir.search.show import UNSURE
+from fabir.search.asker import UNSURE, Asker, Result
 
 with needs("tools", "pydantic 2", "pydantic"):
     from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError

@@ -89,8 +89,8 @@ def merge(
     """The best answers of a passage's windows.
 
     All windows share one softmax: logits are comparable across windows, so their masses add up. A
-    passage's no-answer logits are those of the least convinced window, or, if the model's
-    confidence has a `no_answer`, what that says of the best answer.
+    passage's no-answer logits are those of the least convinced window. If the model's confidence
+    has a `no_answer`, or the model a head, what that says of the best answer counts instead.
 
     Args:
         windows_found: of each window of the passage

@@ -50,7 +50,7 @@ def show_withheld(answers: list[Answer], reading: Reading) -> None:
         line = withheld_line(reading.no_answer, on_one_line(guess.text), guess.score, "text")
         print(line, file=sys.stderr)
     elif not answers:
-        print("the reader finds no answer in the passage", file=sys.stderr)
+        print("the model finds no answer in the passage", file=sys.stderr)
 
 
 def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str:

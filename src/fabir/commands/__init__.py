@@ -97,13 +97,14 @@ def add_readers(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_threshold(parser: argparse.ArgumentParser) -> None:
+def add_threshold(parser: argparse.ArgumentParser, rule: str = "") -> None:
+    """Add `--threshold`. `rule` ends the sentence that says what is done without it."""
     parser.add_argument(
         "--threshold",
         type=float,
         metavar="P",
         help="how likely a given answer must be, from 0 to 1; 0 always answers (default: the "
-        "model's own rule decides)",
+        f"model's own rule decides{rule})",
     )
 
 

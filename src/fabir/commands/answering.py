@@ -84,7 +84,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file gets one row per "
         "question, a .json file the official predictions",
     )
-    add_threshold(parser)
+    add_threshold(parser, "; official predictions answer all, if all questions have answers")
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--keep",
@@ -224,7 +224,8 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
         help="no-answer probabilities for --predictions",
     )
     rule = parser.add_mutually_exclusive_group()
-    add_threshold(rule)  # pyright: ignore[reportArgumentType]
+    answers_all = "; it answers all, if all questions have answers"
+    add_threshold(rule, answers_all)  # pyright: ignore[reportArgumentType]
     rule.add_argument(
         "--na-prob-thresh",
         type=float,

@@ -1,6 +1,7 @@
 """Fetching the official SQuAD and GloVe files, each checked against its recorded checksum.
 
-Everything else takes a local path, but for names on the Hugging Face hub.
+Other commands read what is there, but for names on the Hugging Face hub, rows at an address
+(`fabir predict`), and the scripts of `fabir export --web`.
 """
 
 import sys

@@ -12,7 +12,6 @@ from fabir.documents.html import decode_html, read_page
 from fabir.documents.paragraphs import TextBuilder
 from fabir.errors import InputError
 
-_MAX_TITLE = 1000  # characters
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _OEB = "text/x-oeb1-document"  # HTML of old books
@@ -67,7 +66,7 @@ def _package(archive: Archive, report: Report) -> tuple[str, list[str]]:
         elif element.tag == "itemref":
             order.append(element.get("idref"))
         else:
-            title = title or text_in(element)[:_MAX_TITLE]
+            title = title or text_in(element)
     keys = list(dict.fromkeys(order))
     for key in keys:
         if key in others:

@@ -23,7 +23,6 @@ from fabir.documents.paragraphs import EXPONENT, Paragraph, TextBuilder
 from fabir.errors import InputError
 
 MAX_DEPTH = 10_000  # of elements in each other; the parser takes a second for them
-_MAX_TITLE = 1000  # characters
 _MAX_TABLES = 20  # tables in each other; tables further in are read as blocks
 _SNIFFED = 4096  # bytes that may declare a charset
 _DECLARED = re.compile(
@@ -118,13 +117,13 @@ def read_page(markup: str, alive: Callable[[], None] = lambda: None) -> Page:
         reader.read(body)
         if reader.paragraphs:
             break
-    title = _title(tree) or telling_title(reader.first_heading[:_MAX_TITLE])
+    title = _title(tree) or telling_title(reader.first_heading)
     return Page(title, reader.paragraphs)
 
 
 def _title(tree: LexborHTMLParser) -> str:
     node = tree.css_first(":not(svg) > title")
-    return telling_title(_clean(node.text())[:_MAX_TITLE]) if node else ""
+    return telling_title(_clean(node.text())) if node else ""
 
 
 def _check_depth(markup: str) -> None:

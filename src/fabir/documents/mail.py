@@ -16,7 +16,6 @@ from fabir.terminal import printable
 
 _HEADERS = "Subject", "From", "To", "Cc", "Date"
 _MAX_HEADER = 10_000  # characters
-_MAX_TITLE = 1000
 _MAX_NAME = 100
 # They say nothing.
 _SIGNATURES = tuple(f"application/{kind}-signature" for kind in ("pgp", "pkcs7", "x-pkcs7"))
@@ -32,7 +31,7 @@ def read_eml(path: Path, report: Report) -> Iterator[Document]:
     with open(path, "rb") as file:
         # The newer policies parse each header, which takes the square of its length.
         mail = message_from_binary_file(file)
-    title = _header(mail, "Subject")[:_MAX_TITLE]
+    title = _header(mail, "Subject")
     texts = (text_of(text).strip() for text in _texts(mail, report))
     yield Document("\n\n".join(filter(None, texts)), title_of(path, title))
 

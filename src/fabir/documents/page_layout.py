@@ -14,7 +14,7 @@ from typing import NamedTuple
 SAME_SIZE = 1.12  # a larger ratio of sizes is between text of different kinds
 _CELL = 0.9  # a wider space, in line heights, separates cells or columns
 _AFTER_SENTENCE = 2.0  # the same after a full stop
-_LINES = 3  # least number of lines in a column of text
+COLUMN_LINES = 3  # least number of lines in a column of text
 _PROSE = 12  # least mean number of characters in the lines of a column
 _RUN_ON = 0.3  # least share of a column's lines that begin with a small letter
 _CELL_GAP = "   "
@@ -159,7 +159,7 @@ def is_prose(pieces: Collection[Line]) -> bool:
     run_on = sum(not letter.isupper() for letter in begins)
     length = sum(len(piece.text) for piece in pieces) / len(pieces)
     return (
-        len(pieces) >= _LINES
+        len(pieces) >= COLUMN_LINES
         and length >= _PROSE
         and len(begins) > 1
         and run_on >= _RUN_ON * len(begins)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from statistics import median
 
 from fabir.documents.page_edges import take_footnotes, take_running_lines
-from fabir.documents.page_layout import SAME_SIZE, Line, Page
+from fabir.documents.page_layout import COLUMN_LINES, SAME_SIZE, Line, Page
 
 _APART = 1.35  # a larger distance of lines, in usual distances, is between paragraphs
 _LEADING = 1.3  # the same in line heights, for a heading of larger letters than the text has
@@ -18,7 +18,6 @@ _INDENT = 0.8, 5.0  # of the first line of a paragraph, in line heights
 _CENTRED = 1.0  # most distance between the middles of centred lines, twice, in line heights
 _HEADING = 1.15  # least size of a heading's letters, in those of most text
 _LONG = 0.66  # least share of its column that a wrapped line fills
-_LINES = 3  # least number of lines in a column of text
 _WORDS = 5  # most words of a line that does not end within a name
 _FEW = 10  # most lines of an address
 _NARROW = 20.0  # greatest width of an address, in line heights
@@ -113,7 +112,7 @@ class _Joiner:
         for column in columns:
             pitch = _pitch(column)
             ragged = _is_ragged(column)
-            right = max(map(_right, column), default=inf) if len(column) >= _LINES else inf
+            right = max(map(_right, column), default=inf) if len(column) >= COLUMN_LINES else inf
             for number, (line, sides) in enumerate(zip(column, _sides(column, pitch), strict=True)):
                 piece = _Piece(line.text, page, line, right=right)
                 if line.joint:

@@ -18,7 +18,6 @@ _RULE = re.compile(r"([!-/:-@[-`{-~])\1*[ \t]*$")  # one punctuation mark, repea
 # A hyphen that only divides lines, as in pages of man, and the rest of the word.
 _DIVIDED = re.compile(r"(?<=[^\W\d_])\u2010(\r?\n[ \t]*)([^\W\d_]\S*) (?=\S)")
 _LONE_CR = re.compile(r"\r(?!\n)")  # the line end of old Macintoshes
-_MAX_TITLE = 1000  # characters
 _MARKS = "# \t\r\n"
 
 _Span = tuple[int, int]
@@ -115,7 +114,7 @@ def _lines(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def _first_heading(text: str, headings: list[_Span], rule: re.Pattern[str]) -> str:
-    lines = text[slice(*headings[0])][:_MAX_TITLE].splitlines() if headings else []
+    lines = text[slice(*headings[0])].splitlines() if headings else []
     return " ".join(line.strip() for line in lines if not rule.match(line))
 
 

@@ -35,16 +35,16 @@ class Ensemble:
 
     def __init__(self, models: Sequence[Model]) -> None:
         if not models:
-            raise InputError("an ensemble has no reader: name one or more")
+            raise InputError("an ensemble has no model: name one or more")
         placed = [model.vocabulary.no_answer for model in models]
         if len(set(placed)) > 1:
             numbers = ", ".join(str(number) for number, has in enumerate(placed, 1) if has)
             raise InputError(
-                f"readers cannot be averaged: number {numbers} of {len(models)} can point to a "
-                "place that means no answer, and the others cannot; use readers of one kind"
+                f"models cannot be averaged: number {numbers} of {len(models)} can point to a "
+                "place that means no answer, and the others cannot; use models of one kind"
             )
         if len({model.vocabulary.tokeniser for model in models}) > 1:
-            raise InputError("readers cannot be averaged: they split texts by other tokenisers")
+            raise InputError("models cannot be averaged: they split texts by other tokenisers")
         self.models = tuple(models)
         self.vocabulary = _union([model.vocabulary for model in models])
         self._rows = [_Rows(self.vocabulary, model.vocabulary) for model in models]

@@ -225,7 +225,7 @@ class TorchModel:
         folder = find_model(folder)
         if not (folder / WEIGHTS).exists() and is_exported(folder):
             raise InputError(
-                f"{folder} is only exported: this needs a reader's torch weights ({WEIGHTS})"
+                f"{folder} is only exported: this needs a model's torch weights ({WEIGHTS})"
             )
         settings = read_settings(folder, TORCH)
         vocabulary = read_vocabulary(folder)

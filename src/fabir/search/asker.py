@@ -1,6 +1,5 @@
 """Answers questions from an index: retrieves passages, reads them and merges their answers."""
 
-import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -13,17 +12,15 @@ from fabir.answer.threshold import check_threshold
 from fabir.errors import InputError
 from fabir.runtime.settings import NEUTRAL, Calibration
 from fabir.search.echo import blank_marks, repeats_question
+from fabir.search.edges import after_number, pair_brackets, whole_name
 from fabir.search.index import Copy, Index, Passage
-from fabir.search.terms import words
 from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 from fabir.text.units import is_blank
 
 CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
-_BRACKETS = "()", "[]", "<>"
-_REST_OF_NAME = re.compile(r"(?:[._](?:[a-z0-9]\w*|[A-Z0-9]{2,5}\b)|\(\))+")  # no next sentence
-_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,8}\.?\s+(?=[A-Z]{4}|[A-Z][a-z]{2})")
+UNSURE = 0.3  # score of an answer, below which a doubt is said
 PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
 
@@ -230,42 +227,6 @@ def _within(passage: Passage, reading: Reading, question: str) -> Reading:
         if not repeats_question(text, question):
             answers.append(Answer(text, start, end, answer.score))
     return replace(reading, answers=answers)
-
-
-def pair_brackets(text: str, start: int, end: int) -> tuple[int, int]:
-    """The same offsets without a bracket at an end that has no partner, or with its partner.
-
-    A partner just behind the characters `start` to `end` is added.
-    """
-    for opening, closing in _BRACKETS:
-        inside = text[start:end]
-        missing = inside.count(opening) - inside.count(closing)
-        if missing == 1 and text[end : end + 1] == closing:
-            end += 1
-        elif missing == 1 and inside[0] == opening and len(inside) > 1:
-            start += 1
-        elif missing == -1 and inside[-1] == closing and len(inside) > 1:
-            end -= 1
-    inside = text[start:end]
-    return end - len(inside.lstrip()), start + len(inside.rstrip())
-
-
-def whole_name(text: str, end: int) -> int:
-    """Where an answer ends that would stop inside a name such as "multi-user.target" or "run()"."""
-    found = _REST_OF_NAME.match(text, end) if text[end - 1 : end].isalnum() else None
-    return found.end() if found else end
-
-
-def after_number(text: str, start: int, end: int, question: str) -> int:
-    """Where an answer begins without the number of its heading or item: "4.2 Termination".
-
-    If the rest has only words of the question, the number is what it asks for.
-    """
-    found = _NUMBER.match(text, start, end)
-    if not found or text[text.rfind("\n", 0, start) + 1 : start].strip():
-        return start
-    rest = text[found.end() : end]
-    return start if set(words(rest)) <= set(words(question)) else found.end()
 
 
 def merge(

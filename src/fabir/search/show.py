@@ -6,10 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fabir.answer.show import on_one_line, spaced, withheld_line
-from fabir.search.asker import Found, Result, sentence_around
+from fabir.search.asker import UNSURE, Found, Result, sentence_around
 from fabir.terminal import on_terminal, print_json
 
-UNSURE = 0.3  # score of an answer, below which a doubt is said
 _HYPHEN = re.compile(r"\u00ad|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
 _ROW = re.compile(r"(.*\.(?:xls[xm]|ods))#(.*)!(\d+)", re.IGNORECASE | re.DOTALL)  # of a workbook
 
@@ -53,7 +52,7 @@ def show_doubt(result: Result) -> None:
         text = _plain(guess.text)
         print(withheld_line(result.no_answer, text, guess.score, "documents"), file=sys.stderr)
     elif not result.answers:
-        print("the reader finds no answer in the documents", file=sys.stderr)
+        print("the model finds no answer in the documents", file=sys.stderr)
     elif result.answers[0].score < UNSURE:
         print(f"probably not in the documents ({100 * result.no_answer:.0f} %)", file=sys.stderr)
 

@@ -37,7 +37,7 @@ class Explainer:
     def obstacle(self) -> str | None:
         """The reason why no pages can be made, or None."""
         if not (self.folder / WEIGHTS).exists():
-            return "the attention view needs a reader's torch weights; this one is only exported"
+            return "the attention view needs a model's torch weights; this one is only exported"
         if find_spec("torch") is None:
             return "the attention view needs torch, which is not installed where this service runs"
         return None

@@ -132,7 +132,7 @@ function guessed(guess, none) {
   return "Best guess: \u201c" + guess.text + "\u201d" + (none < .5 ? " (score " + percent(guess.score) + ")" : "");
 }
 function withheld(found, where) {
-  if (!found.best_guess) return "The reader finds no answer in the " + where + ".";
+  if (!found.best_guess) return "The model finds no answer in the " + where + ".";
   return found.no_answer < .5 ? "No answer is sure enough." : unlikely(found, where);
 }
 function unlikely(found, where) {

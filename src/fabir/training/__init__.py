@@ -1,1 +1,1 @@
-"""The one training loop, its schedule, loss and checkpoints. No reader is named here."""
+"""The one training loop, its schedule, loss and checkpoints. It knows readers only by name."""

@@ -190,7 +190,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
 def _check_tokeniser(config: RunConfig, vocabulary: Vocabulary, folder: Path | None) -> None:
     if vocabulary.tokeniser != config.vocabulary.tokeniser:
         raise InputError(
-            f"the reader in {folder} has the tokeniser {vocabulary.tokeniser}: "
+            f"the model in {folder} has the tokeniser {vocabulary.tokeniser}: "
             f"train with --vocabulary.tokeniser {vocabulary.tokeniser}"
         )
 
@@ -252,7 +252,7 @@ def _new(config: RunConfig, features: Features, vectors: Vectors, no_answer: boo
 def _sharing(config: RunConfig, words: Path) -> TorchModel:
     """A new reader with the vocabulary and word rows of the reader in `words`."""
     if config.training.word_rows:
-        raise InputError("rows that two readers share are not trained: set training.word_rows to 0")
+        raise InputError("rows that two models share are not trained: set training.word_rows to 0")
     other = TorchModel.load(words)
     reader = TorchModel.build(config.reader, config.network, other.vocabulary, other.fixed_rows)
     reader.fix_words(other.trained_rows)
@@ -284,7 +284,7 @@ def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel
             "`network` out of it, or name no configuration, to take the model's"
         ) from error
     if reader.vocabulary.characters != old.vocabulary.characters:
-        raise InputError(f"the readers in {start} and {words} know other characters")
+        raise InputError(f"the models in {start} and {words} know other characters")
     return reader
 
 
