@@ -15,6 +15,7 @@ from fabir.errors import InputError
 from fabir.files import (
     locked,
     open_text,
+    read_json,
     read_text,
     remove_partial,
     replacing,
@@ -182,6 +183,18 @@ def test_only_what_was_cut_short_is_removed(tmp_path: Path) -> None:
     remove_partial(tmp_path)
     assert names(tmp_path) == sorted(kept)
     remove_partial(tmp_path / "missing")
+
+
+def test_lines_of_json_are_told_their_name(tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{"a": 2}\n')
+    with pytest.raises(InputError, match=r"line 2 .*: Extra data; .*, name the file \.jsonl$"):
+        read_json(tmp_path / "rows.json")
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{]')
+    with pytest.raises(InputError, match="Extra data; if each"):
+        read_json(tmp_path / "rows.json")
+    (tmp_path / "rows.json").write_text('{"a": 1}}')
+    with pytest.raises(InputError, match=r"Extra data$"):
+        read_json(tmp_path / "rows.json")
 
 
 def test_json_is_written_for_people_too(tmp_path: Path) -> None:

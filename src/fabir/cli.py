@@ -12,7 +12,16 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from fabir import __version__
-from fabir.commands import answering, data, learning, searching, serving, shipping, split_keys
+from fabir.commands import (
+    Once,
+    answering,
+    data,
+    learning,
+    searching,
+    serving,
+    shipping,
+    split_keys,
+)
 from fabir.errors import InputError, InputWarning
 from fabir.process_settings import tune_for_training, tune_process
 from fabir.terminal import drop_output, prepare_streams
@@ -29,6 +38,10 @@ class _Parser(argparse.ArgumentParser):
     """
 
     commands: Mapping[str, argparse.ArgumentParser] = {}
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.register("action", None, Once)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -215,9 +215,15 @@ def read_json(path: str | Path) -> Any:
         return json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
-        raise InputError(f"{path}: not valid JSON at {place}: {error.msg}") from error
+        hint = "; if each line is an object, name the file .jsonl" if _may_be_lines(error) else ""
+        raise InputError(f"{path}: not valid JSON at {place}: {error.msg}{hint}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from error
+
+
+def _may_be_lines(error: json.JSONDecodeError) -> bool:
+    """Whether an object ends where a line ends, and another one follows."""
+    return error.msg == "Extra data" and error.colno == 1 and error.doc[error.pos] == "{"
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -352,6 +352,7 @@ def test_words_of_a_question_beyond_its_limit_are_not_read(ask: QuestionAnswerin
         ((), {"questions": "Who?", "contexts": RAIN}, ValueError, "name a question and a context"),
         ((QUESTION,), {}, ValueError, "one text is not enough"),
         ((QUESTION,), {"context": RAIN}, ValueError, "as arguments and also by name: context"),
+        ((), {"question": b"Who?", "context": RAIN}, ValueError, "are texts, or lists of texts"),
         ((), {"data": [], "question": "Who?", "context": RAIN}, ValueError, "not data, question"),
         ((["Who?", "When?"], [RAIN, ABBEY]), {}, ValueError, "a SquadExample, not list"),
         (([(QUESTION, RAIN)] * 2,), {}, ValueError, "question 1 is a dict .*, not tuple"),
@@ -380,6 +381,12 @@ def test_what_makes_no_question_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         ask(*arguments, **named)
+
+
+def test_a_data_frame_is_told_the_way(ask: QuestionAnsweringPipeline) -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"question": ["Who?"], "context": [RAIN]})
+    with pytest.raises(InputError, match=r"a DataFrame goes to fabir\.answer_frame"):
+        ask(frame)
 
 
 def test_models_and_tasks(tmp_path: Path) -> None:

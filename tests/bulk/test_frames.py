@@ -169,6 +169,18 @@ def test_columns_of_pandas_may_have_numbers_for_names(reader: Path) -> None:
         answer_frame(twice, predictor, question_column=0, context_column=0)
 
 
+def test_columns_of_pandas_may_have_several_levels(reader: Path) -> None:
+    pandas, predictor = pytest.importorskip("pandas"), Predictor.load(reader)
+    names = pandas.MultiIndex.from_tuples([("asked", "question"), ("asked", "context")])
+    frame = pandas.DataFrame([("What?", "Rain falls.")], columns=names)
+    found = answer_frame(
+        frame, predictor, question_column=names[0], context_column=names[1], threshold=0
+    )
+    assert list(found.columns) == [*names, *((name, "") for name in ANSWERS)]
+    assert list(frame.columns) == list(names)
+    assert found["answer"][0]
+
+
 def test_a_column_may_be_called_as_what_a_data_set_has(reader: Path) -> None:
     for kind in ("pandas", "polars"):
         frame = make(kind, VALUES | {"column_names": VALUES["n"]})

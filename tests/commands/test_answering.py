@@ -1,7 +1,9 @@
 """Commands that answer and measure: what is printed where, and what is refused in one line."""
 
+import gzip
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -246,6 +248,8 @@ def test_answer_refuses_a_passage_it_cannot_use(
     assert "no-file" in refused(capsys, "answer", "What?", *options, tmp_path / "no-file")
     twice = refused(capsys, "answer", "What?", *options, blank, "--passage", blank)
     assert "--passage is given twice: fabir index reads several files" in twice
+    twice = refused(capsys, "ask", "What?", "--index", "a", "--index", "b")
+    assert "--index is given twice: name one" in twice
 
 
 def test_answer_refuses_a_bad_reader_and_top_k(
@@ -272,6 +276,13 @@ def test_predict_then_evaluate(
         assert na_prob[name] == pytest.approx(1 - nbest[name][0]["probability"])
         chances = [answer["probability"] for answer in nbest[name]]
         assert chances == sorted(chances, reverse=True)
+    unlabelled = tmp_path / "unlabelled.json"
+    labelled = gzip.decompress(files.dev.read_bytes()).decode()
+    unlabelled.write_text(re.sub(r'"answers": \[[^]]*\]', '"answers": []', labelled))
+    other = tmp_path / "others.json"
+    run(capsys, "predict", unlabelled, "--reader", reader, "--output", other)
+    assert other.read_text() == written[0].read_text()  # labels are not read
+    run(capsys, "predict", files.dev, "--reader", reader, "--threshold", 0, *options[:2])
     from_file = json.loads(run(capsys, "evaluate", files.dev, "--predictions", written[0]))
     assert from_file == json.loads(run(capsys, "evaluate", files.dev, "--reader", reader))
     assert list(from_file) == ["exact", "f1", "total"]

@@ -69,6 +69,8 @@ def test_convert_then_evaluate(
     assert 'field "answer": missing' in refused(capsys, "convert", table, "--output", output)
     line = refused(capsys, "convert", table, "--output", output, "--supporting")
     assert "only --separator and --on-bad-row go with a table" in line
+    line = refused(capsys, "convert", table, "--output", tmp_path / "squad.parquet")
+    assert "squad.parquet: SQuAD data is written: name a .json or .json.gz file" in line
 
 
 def test_convert_a_published_file_then_evaluate(
@@ -130,8 +132,8 @@ def test_vary_writes_variants_and_says_how_many(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:
     output = tmp_path / "out.json.gz"
-    options = ("--output", output, "--copies", 2, "--vectors", files.vectors, "--seed", 1)
-    main([str(option) for option in ("vary", files.train, *options)])
+    options = ("--copies", 2, "--vectors", files.vectors, "--seed", 1, "--output")
+    main([str(option) for option in ("vary", files.train, *options, output)])
     out, err = capsys.readouterr()
     assert out == ""
     made = read_squad(output)
@@ -144,7 +146,7 @@ def test_vary_writes_variants_and_says_how_many(
     without = len(dataset()) - len(varied)
     assert f"{without} of {len(dataset())} questions have none" in err
     again = tmp_path / "again.json.gz"
-    main([str(option) for option in ("vary", files.train, *options, "--output", again)])
+    main([str(option) for option in ("vary", files.train, *options, again)])
     assert again.read_bytes() == output.read_bytes()
 
 

@@ -81,8 +81,10 @@ def test_bad_rows_are_named_or_skipped(tmp_path: Path) -> None:
         'row 3, field "passage"',
         'row 4, field "answer"',
     ]
-    with pytest.raises(InputError, match="none of its rows makes a question"):
+    with pytest.raises(InputError, match="none of its rows makes a question: row 1: 'hail' is not"):
         converted(tmp_path, row("hail"))
+    with pytest.raises(InputError, match=r"nothing but '\|'; leave it empty"):
+        converted(tmp_path, row(" | "))
 
 
 @pytest.mark.parametrize("ids", [["2", ""], [None, 1]])

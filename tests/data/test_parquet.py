@@ -35,6 +35,9 @@ KEPT = [
     (pyarrow.timestamp("us"), NOW),
     (pyarrow.timestamp("ns"), 1234567890123456789),
     (pyarrow.timestamp("ms", "Europe/Paris"), 1234567890123),
+    (pyarrow.timestamp("us"), 2**63 - 1),  # a database's infinity
+    (pyarrow.timestamp("ns", "UTC"), 5 - 2**63),
+    (pyarrow.date32(), 2**31 - 1),
     (pyarrow.decimal128(12, 3), Decimal("-1.250")),
     (pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "red"),
     (pyarrow.list_(pyarrow.int32()), [1, None]),

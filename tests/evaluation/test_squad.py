@@ -34,6 +34,21 @@ def dataset(references: References, version: str) -> Dataset:
     return Dataset((Passage("passage", "", questions),), version)
 
 
+def test_a_missing_value_is_no_answer_and_other_values_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = dataset({"a": ["rain"], "b": []}, "2.0")
+    for missing in (None, float("nan"), pandas.NA):
+        given: Any = {"a": "rain", "b": missing}
+        assert evaluate(data, given)["exact"] == 100
+    assert evaluate(dataset({"a": ["nan"]}, "1.1"), {"a": "nan"})["exact"] == 100
+    wrong: Any = {"a": 3, "b": ""}
+    with pytest.raises(InputError, match="prediction for 'a': expected a text, got int"):
+        evaluate(data, wrong)
+    for arguments in (("data.json", {}), (data, [("a", "rain")])):
+        with pytest.raises(InputError, match="a Dataset and a dict of predicted texts"):
+            evaluate(*arguments)  # pyright: ignore[reportArgumentType]
+
+
 # A second implementation, of the rules as published, one question at a time.
 
 

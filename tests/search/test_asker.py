@@ -419,6 +419,13 @@ def test_questions_come_from_a_pipe_or_a_person(
         monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", wrong]))
         with pytest.raises(InputError, match=r'line 3 of .* no text in its field "question"'):
             list(prompt.read_questions())
+    said = b'\xef\xbb\xbf{"question": "caf\xc3\xa9?"}\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(said), encoding="ascii"))
+    assert list(prompt.read_questions()) == ["café?"]
+    for other in ("one\n".encode("utf-16"), b"one\n \xff\n"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(other)))
+        with pytest.raises(InputError, match="not UTF-8 text: convert it"):
+            list(prompt.read_questions())
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for end in ("", "\u200b", "quit", "EXIT"):

@@ -469,9 +469,12 @@ def test_a_file_of_which_a_part_is_broken_is_told_from_one_that_is(
     skipped: list[str] = []
     incomplete: list[str] = []
     folder = tmp_path / "index"
-    Index.build([collection], folder, skip=skipped.append, incomplete=incomplete.append)
+    index = Index.build([collection], folder, skip=skipped.append, incomplete=incomplete.append)
     assert ["bad.txt" in line for line in skipped] == [True]
     assert ["rows.jsonl" in line for line in incomplete] == [True]
+    again: list[str] = []
+    index.update(skip=[].append, incomplete=again.append)  # of files that have not changed
+    assert again == incomplete
 
 
 def test_files_and_the_index_may_be_moved(tmp_path: Path) -> None:

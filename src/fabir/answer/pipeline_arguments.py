@@ -145,8 +145,7 @@ def find_examples(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[
     given: Any = arguments or tuple(named.values())
     if len(given) == 1:
         (given,) = given
-    if isinstance(given, str):
-        raise InputError("one text is not enough: name a question and a context")
+    _refuse(given)
     if isinstance(given, GeneratorType):
         return given
     if _is_map_style(given):
@@ -156,6 +155,13 @@ def find_examples(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[
     several = isinstance(given, Iterable) and not isinstance(given, Mapping)
     examples = list(given) if several else [given]
     return [_unpacked(examples[0])] if len(examples) == 1 else examples
+
+
+def _refuse(given: Any) -> None:
+    if isinstance(given, str):
+        raise InputError("one text is not enough: name a question and a context")
+    if type(given).__name__ == "DataFrame":
+        raise InputError("a DataFrame goes to fabir.answer_frame, not to a pipeline")
 
 
 def example(given: Any, number: int) -> tuple[str, str]:
@@ -181,7 +187,9 @@ def example(given: Any, number: int) -> tuple[str, str]:
 
 
 def _paired(question: Any, context: Any) -> list[Any]:
-    if not isinstance(question, Sequence) or not isinstance(context, Sequence):
+    if any(
+        isinstance(each, bytes) or not isinstance(each, Sequence) for each in (question, context)
+    ):
         raise InputError("question and context are texts, or lists of texts")
     questions = [question] if isinstance(question, str) else question
     contexts = [context] * len(questions) if isinstance(context, str) else context

@@ -111,8 +111,11 @@ def _add_to_pandas(frame: Any, values: Values) -> Any:
     import pandas
 
     kinds = {str: "string", int: "Int64", float: "float64"}
-    arrays = {name: pandas.array(values[name], kinds[kind]) for name, kind in ANSWERS.items()}
-    return frame.assign(**arrays)
+    added = frame.copy(deep=False)
+    below = [""] * (frame.columns.nlevels - 1)
+    for name, kind in ANSWERS.items():
+        added[(name, *below) if below else name] = pandas.array(values[name], kinds[kind])
+    return added
 
 
 def _add_to_polars(frame: Any, values: Values) -> Any:

@@ -52,7 +52,7 @@ def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 class Once(argparse.Action):
-    """An option that is refused when it is given again: its first value would be lost."""
+    """Stores a value; the option is refused when it is given again, or its first would be lost."""
 
     def __call__(
         self,
@@ -61,8 +61,9 @@ class Once(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"{option_string} is given twice: fabir index reads several files")
+        if option_string and getattr(namespace, self.dest) is not self.default:
+            hint = "fabir index reads several files" if self.dest == "passage" else "name one"
+            parser.error(f"{option_string} is given twice: {hint}")
         setattr(namespace, self.dest, values)
 
 
@@ -70,7 +71,6 @@ def add_passage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--passage",
         type=path,
-        action=Once,
         required=True,
         metavar="FILE",
         help="a text file, plain or .gz, - for stdin",

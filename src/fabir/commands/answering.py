@@ -84,7 +84,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file gets one row per "
         "question, a .json file the official predictions",
     )
-    add_threshold(parser, "; official predictions answer all, if all questions have answers")
+    add_threshold(parser)
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--keep",
@@ -152,7 +152,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
         _predict_rows(options)
         return
     _refuse_row_options(options)
-    from fabir.answer.files import given_by, read_dataset, write_predictions
+    from fabir.answer.files import read_dataset, write_predictions
     from fabir.answer.predictor import Predictor
     from fabir.bulk.inputs import check_ending
     from fabir.data.checks import check_apart
@@ -168,8 +168,7 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
         top_k = 20 if options.nbest else 1
         predictor = Predictor.load(options.reader, threshold=options.threshold)
         found = dict(read_dataset(predictor, data, top_k))
-        given = given_by(predictor, data)
-        write_predictions(found, given, output, options.nbest, options.na_prob)
+        write_predictions(found, predictor.given, output, options.nbest, options.na_prob)
 
 
 def _refuse_row_options(options: argparse.Namespace) -> None:

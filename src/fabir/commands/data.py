@@ -24,6 +24,19 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _check_output(output: Path, *inputs: Path | None) -> None:
+    """
+    Raises:
+        InputError: SQuAD data would be written over an input, or under the name of a table.
+    """
+    from fabir.data.checks import check_apart
+    from fabir.data.tables import table_kind
+
+    check_apart(output, *inputs)
+    if table_kind(output):
+        raise InputError(f"{output}: SQuAD data is written: name a .json or .json.gz file")
+
+
 def _add_seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="the same seed makes the same file (0)"
@@ -65,7 +78,6 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 
 def _convert(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.data.checks import check_apart
     from fabir.data.convert import convert
     from fabir.data.published.converting import convert_published
     from fabir.data.published.records import Options
@@ -79,7 +91,7 @@ def _convert(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError("only --separator and --on-bad-row go with a table")
     if not is_table and options.separator != "|":
         raise InputError("--separator goes with a table: a .csv, .tsv, .jsonl or .parquet file")
-    check_apart(options.output, options.data)
+    _check_output(options.output, options.data)
     with writing_files(options.output):
         if is_table:
             made = convert(options.data, separator=options.separator, on_bad_row=options.on_bad_row)
@@ -106,12 +118,11 @@ def _add_make_negatives(parser: argparse.ArgumentParser) -> None:
 
 
 def _make_negatives(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.data.checks import check_apart
     from fabir.data.negatives import make_negatives
     from fabir.data.squad import read_squad, write_squad
     from fabir.files import writing_files
 
-    check_apart(options.output, options.data)
+    _check_output(options.output, options.data)
     with writing_files(options.output):
         data = read_squad(options.data, options.on_bad_answer)
         made = make_negatives(data, options.ratio, options.seed)
@@ -148,14 +159,13 @@ def _add_augment(parser: argparse.ArgumentParser) -> None:
 
 def _augment(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.augmentation import augment
-    from fabir.data.checks import check_apart
     from fabir.data.paraphrase import BackTranslation, Command
     from fabir.data.squad import read_squad, write_squad
     from fabir.files import writing_files
 
     if options.command and options.candidates != 1:
         raise InputError("--candidates goes with --models: a command gives one paraphrase")
-    check_apart(options.output, options.data)
+    _check_output(options.output, options.data)
     with writing_files(options.output):
         data = read_squad(options.data, options.on_bad_answer)
         if options.command:
@@ -191,13 +201,12 @@ def _add_vary(parser: argparse.ArgumentParser) -> None:
 
 
 def _vary(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.data.checks import check_apart
     from fabir.data.squad import read_squad, write_squad
     from fabir.data.variants.making import KINDS, vary
     from fabir.files import writing_files
     from fabir.text.vectors import read_vectors
 
-    check_apart(options.output, options.data, options.vectors)
+    _check_output(options.output, options.data, options.vectors)
     with writing_files(options.output):
         data = read_squad(options.data, options.on_bad_answer)
         vectors = read_vectors(options.vectors) if options.vectors else None

@@ -82,7 +82,8 @@ def convert(
         asked = Question(question[0], question[1], answers, impossible=not texts)
         questions.setdefault(passage, []).append(asked)
     if not questions:
-        raise InputError(f"{path}: none of its rows makes a question")
+        why = f": {made.notes[0]}" if made.notes else ""
+        raise InputError(f"{path}: none of its rows makes a question{why}")
     passages = tuple(Passage(text, title, tuple(of)) for (title, text), of in questions.items())
     v2 = any(question.impossible for of in questions.values() for question in of)
     made.data = Dataset(passages, "v2.0" if v2 else "1.1")
@@ -130,6 +131,10 @@ def _fields(
         given = []
     texts = given if type(given) is list else check_text(given, answer, blank=True).split(separator)
     texts = [check_text(text, answer, blank=True).strip() for text in texts]
+    if type(given) is str and given.strip() and not any(texts):
+        raise InputError(
+            f'field "{answer}": nothing but {given.strip()!r}; leave it empty for none'
+        )
     title = check_text(row.get("title") or "", "title", blank=True)
     return (
         (title, check_text(row[passage], passage)),

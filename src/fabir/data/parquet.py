@@ -1,11 +1,12 @@
 """Reads and writes Parquet files row by row. The values of a row are those that JSON has.
 
-A date, a timestamp or a decimal number is text in a row, and is written as what it was. A UUID is
-text there too.
+A date, a timestamp or a decimal number is text in a row, and is written as what it was. A date that
+no calendar has, such as a database's infinity, is its number as text. A UUID is text there too.
 """
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from fabir.data.addresses import open_file
 from fabir.errors import InputError
 
 _AT_ONCE = 1024  # rows to read at a time
+_NUMBER = re.compile(r"-?\d+")
 
 
 def read_header(path: str | Path, wanted: Collection[str] | None = None) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def kept_type(kind: Any) -> Any:
     """
     types = import_arrow()[0].types
     inside = _json_type(kind)
-    same = types.is_timestamp(kind) or types.is_date(kind) or types.is_decimal(kind)
+    same = _is_date(kind) or types.is_decimal(kind)
     if types.is_dictionary(kind):
         same = types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
     elif types.is_fixed_size_list(kind):
@@ -177,8 +179,12 @@ def _json_type(kind: Any) -> Any:
     types = arrow.types
     if types.is_dictionary(kind):
         return _json_type(kind.value_type)
-    dates = types.is_timestamp(kind) or types.is_date(kind)
-    if dates or types.is_decimal(kind) or types.is_string_view(kind) or _is_text_extension(kind):
+    if (
+        _is_date(kind)
+        or types.is_decimal(kind)
+        or types.is_string_view(kind)
+        or _is_text_extension(kind)
+    ):
         return arrow.string()
     if types.is_nested(kind):
         return _json_type_of_parts(kind)
@@ -230,7 +236,52 @@ def _json_column(column: Any) -> Any:
         column = arrow.array(texts, kind)
     elif _is_rebuilt(column.type):
         column = arrow.array(column.to_pylist(), arrow.large_list(column.type.value_field))
+    if _is_date(column.type):
+        return _texts_of_dates(column)
     return column if kind is None else column.cast(kind)
+
+
+def _texts_of_dates(column: Any) -> Any:
+    """Texts of dates, and the numbers of those that would be no date or another when read again."""
+    arrow, _ = import_arrow()
+    texts = column.cast(arrow.string())
+    with suppress(arrow.ArrowInvalid):
+        if texts.cast(column.type).equals(column):
+            return texts
+    numbers = column.cast(_number_type(column.type)).cast(arrow.string())
+
+    def written(date: Any, text: Any, number: Any) -> Any:
+        with suppress(arrow.ArrowInvalid):
+            if text.cast(column.type).equals(date):
+                return text
+        return number
+
+    return arrow.array(list(map(written, column, texts, numbers)), arrow.string())
+
+
+def _number_type(kind: Any) -> Any:
+    arrow, _ = import_arrow()
+    return arrow.int32() if arrow.types.is_date32(kind) else arrow.int64()
+
+
+def _dates(values: list[Any], kind: Any) -> Any:
+    """An Arrow array of the texts of dates, or of their numbers."""
+    arrow, _ = import_arrow()
+    import pyarrow.compute
+
+    is_number = [value is not None and _NUMBER.fullmatch(value) is not None for value in values]
+    texts = [None if number else value for value, number in zip(values, is_number, strict=True)]
+    dates = arrow.array(texts, arrow.string()).cast(kind)
+    if not any(is_number):
+        return dates
+    numbers = [int(value) if n else None for value, n in zip(values, is_number, strict=True)]
+    others = arrow.array(numbers, _number_type(kind)).cast(kind)
+    return pyarrow.compute.call_function("coalesce", [dates, others])
+
+
+def _is_date(kind: Any) -> bool:
+    types = import_arrow()[0].types
+    return types.is_timestamp(kind) or types.is_date(kind)
 
 
 def _array(values: list[Any], kind: Any) -> Any:
@@ -241,7 +292,7 @@ def _array(values: list[Any], kind: Any) -> Any:
         values = [None if value is None else float(value) for value in values]
     elif arrow.types.is_string(inside) or arrow.types.is_large_string(inside):
         values = [None if _is_missing(value) else as_text(value) for value in values]
-    return arrow.array(values, inside).cast(kind)
+    return _dates(values, kind) if _is_date(kind) else arrow.array(values, inside).cast(kind)
 
 
 def _is_missing(value: Any) -> bool:

@@ -29,23 +29,36 @@ def evaluate(
     questions with and without an answer, if there are any. In SQuAD 2.0 the empty text means "no
     answer", and so does a no-answer probability in `na_prob` above `na_threshold`. With `na_prob`
     the best thresholds are computed too (`best_exact`, `best_exact_thresh`, `best_f1`,
-    `best_f1_thresh`). A question without a prediction counts as wrong, with a warning on stderr.
+    `best_f1_thresh`). A missing value, as in a DataFrame, is the empty text. A question without a
+    prediction counts as wrong, with a warning on stderr.
     Predictions for unknown questions are ignored.
 
     Raises:
-        InputError: there are no questions; a question is not labelled, or has no reference answer
-            in 1.1 data; `na_prob` is given for 1.1 data, or lacks a predicted question.
+        InputError: a prediction is no text; there are no questions; a question is not labelled, or
+            has no reference answer in 1.1 data; `na_prob` is given for 1.1 data, or lacks a
+            predicted question.
     """
+    if not isinstance(dataset, Dataset) or not isinstance(predictions, Mapping):
+        raise InputError("evaluate takes a Dataset and a dict of predicted texts by question id")
     questions = [question for _, question in dataset.questions]
     if not questions:
         raise InputError("there are no questions to evaluate")
     check_labelled(dataset)
+    predictions = {id: _text(id, given) for id, given in predictions.items()}
     _warn_missing([question.id for question in questions if question.id not in predictions])
     if dataset.has_unanswerable:
         return _evaluate_v2(questions, predictions, na_prob, na_threshold)
     if na_prob is not None:
         raise InputError("no-answer probabilities (--na-prob) are for SQuAD 2.0 data, not for 1.1")
     return _evaluate_v1(questions, predictions)
+
+
+def _text(id: str, given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    if given is None or str(given) in ("nan", "<NA>"):
+        return ""
+    raise InputError(f"prediction for {id!r}: expected a text, got {type(given).__name__}")
 
 
 def question_scores(

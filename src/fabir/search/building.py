@@ -126,20 +126,24 @@ class Writer:
         marks = self._texts.tell(), self._tokens.tell()
         previous, number = self._previous.get(str(path), (None, _NONE))
         rows: dict[str, list[Any]] = {table: [] for table in TABLES}
+        lost: list[str] = []
 
         def lose(reason: str) -> None:
+            lost.append(reason)
             (incomplete if rows["documents"] else skip)(reason)
 
         try:
             file = stat_file(path, previous)
             if previous and file.digest == previous.digest:
                 self._append_rows(file, self._copy_rows(number))
+                for reason in previous.lost:
+                    (incomplete if previous.documents else skip)(reason)
             else:
                 for document in reader.read(path, lose, notice):
                     self._add(document, rows)
                     yield self.passages + len(rows["passages"])
                 made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}
-                self._append_rows(file, made)
+                self._append_rows(replace(file, lost=lost), made)
         except InputError as error:
             for stream, mark in zip((self._texts, self._tokens), marks, strict=True):
                 stream.truncate(stream.seek(mark))

@@ -1,5 +1,6 @@
 """An interactive prompt for questions, with a history as in a shell."""
 
+import io
 import json
 import os
 import sys
@@ -22,16 +23,17 @@ def read_questions() -> Iterator[str]:
     field "question".
 
     Raises:
-        InputError: the input from the pipe is not in the system's encoding, or a JSON object has no
-            question.
+        InputError: the input from the pipe is not UTF-8, or a JSON object has no question.
     """
     if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):  # whatever the system's encoding is
+            sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
         try:
             for number, line in enumerate(sys.stdin, 1):
                 if not is_blank(line):
                     yield _question(line.strip(), number)
         except UnicodeDecodeError as error:
-            raise InputError(f"standard input is not {error.encoding} text: convert it") from error
+            raise InputError("standard input is not UTF-8 text: convert it") from error
         return
     print(f"Ask; {_ENDS}.", file=sys.stderr)
     with _history(_history_file()):

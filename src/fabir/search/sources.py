@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +21,15 @@ _SETTLED = 2 * 10**9  # nanoseconds; a later change certainly gives another modi
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file's state. `changed` is its modification time in nanoseconds; -1 if it is too recent."""
+    """A file's state. `changed` is its modification time in nanoseconds; -1 if it is too recent.
+    `lost` says what of it could not be read."""
 
     path: str
     size: int
     changed: int
     digest: str
     documents: int = 0
+    lost: Sequence[str] = ()
 
 
 class Found(NamedTuple):
