@@ -85,6 +85,17 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "question, a .json file the official predictions",
     )
     add_threshold(parser)
+    _add_rows(parser)
+    official = parser.add_argument_group("official predictions")
+    official.add_argument(
+        "--nbest", type=path, metavar="FILE", help="the 20 best answers to each question"
+    )
+    official.add_argument("--na-prob", type=path, metavar="FILE", help="no-answer probabilities")
+    _explain_keep(parser)
+
+
+def _add_rows(parser: argparse.ArgumentParser) -> None:
+    """The options of tables."""
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--keep",
@@ -125,12 +136,6 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     rows.add_argument(
         "--engine", choices=["local", "ray"], default="local", help="ray: on a whole cluster"
     )
-    official = parser.add_argument_group("official predictions")
-    official.add_argument(
-        "--nbest", type=path, metavar="FILE", help="the 20 best answers to each question"
-    )
-    official.add_argument("--na-prob", type=path, metavar="FILE", help="no-answer probabilities")
-    _explain_keep(parser)
 
 
 def _explain_keep(parser: argparse.ArgumentParser) -> None:

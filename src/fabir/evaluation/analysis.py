@@ -60,10 +60,6 @@ def analyse(
     pairs = list(data.questions)
     if not found:
         raise InputError("there is nothing to analyse: name models")
-    texts = {
-        name: predictions(dict(readings), partial(Reading.given, threshold=thresholds[name]))
-        for name, readings in found.items()
-    }
     questions: list[dict[str, Any]] = [
         {
             "id": question.id,
@@ -77,39 +73,52 @@ def analyse(
     ]
     models: dict[str, Any] = {}
     for name, readings in found.items():
-        exact, f1 = question_scores(data, texts[name])
-        scores = np.array([(f1[row["id"]], exact[row["id"]]) for row in questions], float) * 100
-        answerable = not data.has_unanswerable
-        sure = np.array(
-            [
-                _confidence(readings[row["id"]], texts[name][row["id"]], answerable)
-                for row in questions
-            ]
-        )
+        given = predictions(dict(readings), partial(Reading.given, threshold=thresholds[name]))
         unknown = [
             {each.name: each.group(question, vocabularies[name]) for each in UNKNOWN_WORDS}
             for _, question in pairs
         ]
-        rows = zip(questions, scores, sure, unknown, strict=True)
-        for row, (row_f1, row_exact), confidence, lacking in rows:
-            row["readers"][name] = {
-                "answer": texts[name][row["id"]],
-                "f1": round(float(row_f1), 2),
-                "exact": round(float(row_exact)),
-                "confidence": round(float(confidence), 4),
-                **lacking,
-            }
-        models[name] = {
-            "all": _summary(scores),
-            "groups": {
-                **{each.name: _grouped(questions, each, scores) for each in GROUPINGS},
-                **{each.name: _grouped(unknown, each, scores) for each in UNKNOWN_WORDS},
-            },
-            "calibration": _calibration(sure, scores[:, 0] >= 100 * RIGHT),
-        }
-        if data.has_unanswerable:
-            models[name]["no_answer"] = _confusion(questions, texts[name])
+        models[name] = _measure(data, name, readings, given, questions, unknown)
     return {"readers": models, "questions": questions, "worst": _worst(questions)}
+
+
+def _measure(
+    data: Dataset,
+    name: str,
+    readings: Mapping[str, Reading],
+    given: Mapping[str, str],
+    questions: list[dict[str, Any]],
+    unknown: Sequence[Mapping[str, str | None]],
+) -> dict[str, Any]:
+    """What `analyse` returns of one model; its answers are added to the rows of `questions`.
+
+    Args:
+        given: the text of each given answer, by question id
+        unknown: of each question its groups by words that the model has no vectors for
+    """
+    exact, f1 = question_scores(data, given)
+    ids = [row["id"] for row in questions]
+    scores = np.array([(f1[id], exact[id]) for id in ids], float) * 100
+    answerable = not data.has_unanswerable
+    sure = np.array([_confidence(readings[id], given[id], answerable) for id in ids])
+    rows = zip(questions, scores, sure, unknown, strict=True)
+    for row, (row_f1, row_exact), confidence, lacking in rows:
+        row["readers"][name] = {
+            "answer": given[row["id"]],
+            "f1": round(float(row_f1), 2),
+            "exact": round(float(row_exact)),
+            "confidence": round(float(confidence), 4),
+            **lacking,
+        }
+    model = {
+        "all": _summary(scores),
+        "groups": {
+            **{each.name: _grouped(questions, each, scores) for each in GROUPINGS},
+            **{each.name: _grouped(unknown, each, scores) for each in UNKNOWN_WORDS},
+        },
+        "calibration": _calibration(sure, scores[:, 0] >= 100 * RIGHT),
+    }
+    return model | {"no_answer": _confusion(questions, given)} if not answerable else model
 
 
 def _confidence(reading: Reading, text: str, answerable: bool) -> float:
