@@ -69,6 +69,7 @@ NOT_RUN_PYTHON = {
     ("bulk.md", "pyspark"): "starts Spark, which needs Java",
     ("your-own-data.md", "runs/bidaf"): "needs a model that was trained",
     ("your-own-data.md", "held-back.json"): "needs a data set",
+    ("your-own-data.md", "push_to_hub"): "needs the hub; tests/runtime/test_hub.py does that",
 }
 ROWS = '{"id": 1, "question": "When did it open?", "context": "The bridge opened in 1887."}\n'
 ORDERS = """order,q,text,price

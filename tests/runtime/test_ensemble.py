@@ -203,7 +203,7 @@ def test_models_that_mean_no_answer_in_two_ways_are_refused() -> None:
     models = [small_reader(), small_reader(no_answer=True), small_reader()]
     with pytest.raises(InputError, match="number 2 of 3 can point to a place that means no answer"):
         Ensemble(models)
-    with pytest.raises(InputError, match="no reader: name one or more"):
+    with pytest.raises(InputError, match="no model: name one or more"):
         Predictor.load([])
 
 

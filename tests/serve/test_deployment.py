@@ -4,6 +4,7 @@ Building the image needs a docker that runs, and the network.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -64,7 +65,10 @@ def test_what_is_copied_into_the_image_is_there() -> None:
 
 
 def docker(*arguments: str, wrong: bool = False) -> str:
-    done = subprocess.run(["docker", *arguments], capture_output=True, text=True, cwd=ROOT)
+    # podman, which may be called docker, keeps a health check in this format only.
+    settings = os.environ | {"BUILDAH_FORMAT": "docker"}
+    command = ["docker", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=settings)
     assert (done.returncode != 0) == wrong, done.stderr
     return done.stdout + done.stderr
 
