@@ -24,15 +24,6 @@ def read_dataset(
         yield question.id, reading
 
 
-def given_by(predictor: Predictor, data: Dataset) -> Given:
-    """Which answers to the questions of `data` are given: those that the predictor gives.
-
-    Without a threshold every question is answered if all of them have answers, as in SQuAD 1.1.
-    """
-    answered = not data.has_unanswerable and all(each.answers for _, each in data.questions)
-    return ALL if answered and predictor.threshold is None else predictor.given
-
-
 def predictions(found: dict[str, Reading], given: Given = ALL) -> dict[str, str]:
     """The official predictions: the text of the best answer that is given, by question id.
 

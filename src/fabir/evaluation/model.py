@@ -5,11 +5,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fabir.answer.files import ALL, given_by, no_answer_probabilities, predictions, read_dataset
+from fabir.answer.files import ALL, Given, no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor, Reading
 from fabir.data.dataset import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.evaluation.squad import evaluate
+
+
+def given_by(predictor: Predictor, data: Dataset) -> Given:
+    """Which answers to the questions of `data` are given: those that the predictor gives.
+
+    Without a threshold every question is answered if all of them have answers, as in SQuAD 1.1.
+    """
+    answered = not data.has_unanswerable and all(each.answers for _, each in data.questions)
+    return ALL if answered and predictor.threshold is None else predictor.given
 
 
 def evaluate_model(

@@ -1,13 +1,14 @@
-"""Answers to data sets, and which of them are given."""
+"""Which answers of a model are given when its answers to a data set are scored."""
 
 from dataclasses import replace
 
 import pytest
 
-from fabir.answer.files import given_by, predictions
+from fabir.answer.files import predictions
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data import squad
 from fabir.data.dataset import Dataset, Passage, Question
+from fabir.evaluation.model import given_by
 from factories import small_reader
 
 FOUND = {"one": Reading([Answer("rain", 0, 4, 0.6)], 0.7)}
