@@ -17,6 +17,7 @@ import pytest
 from bulk_rows import write_rows
 from calling import PASSAGE, refused, run
 from fabir.answer.predictor import Answer, Predictor, Reading
+from fabir.bulk.journal import Journal
 from fabir.cli import main
 from fabir.data.squad import read_squad
 from fabir.runtime.torch_model import TorchModel
@@ -28,6 +29,24 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A table in the folder where the test runs."""
     monkeypatch.chdir(tmp_path)
     return write_rows(tmp_path / "rows.jsonl", 3)
+
+
+def test_a_stopped_run_says_how_it_goes_on(
+    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If a chunk of its rows is answered."""
+    command = ["predict", "rows.jsonl", "--reader", str(reader), "--output", "a.jsonl"]
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for place, said in ((Journal, "append"), False), ((Journal, "close"), True):
+        with monkeypatch.context() as patch:
+            patch.setattr(*place, stop)
+            with pytest.raises(SystemExit, match="130"):
+                main(command)
+        assert ("stopped: the same command with --resume" in capsys.readouterr().err) == said
+    main([*command, "--resume"])
 
 
 def test_a_complete_output_is_said(

@@ -1,6 +1,7 @@
-"""Which answers of a model are given when its answers to a data set are scored."""
+"""Which answers of a model are given when its answers to a data set are scored, and its name."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from fabir.answer.files import predictions
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.data import squad
 from fabir.data.dataset import Dataset, Passage, Question
-from fabir.evaluation.model import given_by
+from fabir.evaluation.model import given_by, model_names
 from factories import small_reader
 
 FOUND = {"one": Reading([Answer("rain", 0, 4, 0.6)], 0.7)}
@@ -47,3 +48,22 @@ def test_the_model_decides_where_a_question_may_have_no_answer(
 def test_a_threshold_holds_for_all_data(predictor: Predictor, data: Dataset) -> None:
     strict = Predictor(predictor.model, threshold=0.4)
     assert predictions(FOUND, given_by(strict, data)) == {"one": ""}
+
+
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        ([None], ["fast"]),
+        (["fast", "accurate"], ["fast", "accurate"]),
+        (["runs/mine"], ["mine"]),
+        (["runs/accurate"], ["runs/accurate"]),
+        (["fast", "runs/fast", "runs/mine"], ["fast", "runs/fast", "runs/mine"]),
+    ],
+)
+def test_no_other_model_has_the_name_of_a_bundled_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: list[str | None], names: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "fast", "accurate"):
+        Path("runs", name).mkdir(parents=True)
+    assert model_names(models) == names

@@ -231,6 +231,22 @@ def test_a_configuration_that_has_changed_needs_another_folder(
         reproduce(replace(study, folder=tmp_path), "one", data(files), done)
 
 
+@pytest.mark.parametrize("vectors", ["", "small.txt"])
+def test_vectors_of_another_size_are_told_if_the_budget_did_not_name_them(
+    study: Study,
+    files: Files,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    vectors: str,
+) -> None:
+    config = {"reader": "fabir", "network": NETWORK, "training": TRAINING, "vectors": {"dim": 700}}
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump(config))
+    budget = replace(study.budgets["one"], vectors=vectors)
+    study = replace(study, rows=study.rows[:1], budgets={"one": budget}, folder=tmp_path)
+    reproduce(study, "one", data(files), tmp_path / "out")
+    assert ("meant for 700" in capsys.readouterr().err) == (not vectors)
+
+
 def test_a_budget_may_say_what_was_the_rows_own(
     study: Study, files: Files, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

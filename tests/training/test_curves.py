@@ -30,6 +30,15 @@ def test_every_run_has_a_line_in_every_panel(tmp_path: Path) -> None:
         assert sum("dasharray" in line for line in lines) == dashes
 
 
+def test_a_run_without_scores_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "whole", 50)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    log_metrics(begun, step=1, epoch=0.2, loss=9.0)
+    plot_runs([tmp_path / "whole", begun], tmp_path / "curves.png")
+    assert capsys.readouterr().err == "begun is not evaluated yet: it has its loss alone\n"
+
+
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_the_same_runs_make_the_same_bytes(tmp_path: Path, kind: str) -> None:
     runs = [write_run(tmp_path / "first", 50)]

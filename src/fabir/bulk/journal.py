@@ -9,7 +9,7 @@ from typing import Any
 
 from fabir.bulk.engines import AnsweredChunk
 from fabir.errors import InputError
-from fabir.files import permissions, write_json
+from fabir.files import followed, permissions, write_json
 
 
 class Journal:
@@ -47,7 +47,7 @@ class Journal:
                 `strict` and the run that is resumed skipped bad rows.
         """
         self.partial = output.with_name(output.name + ".partial")
-        self._journal = output.with_name(output.name + ".journal")
+        self._journal = journal_of(output)
         self.done = {"chunks": 0, "rows": 0, "bad": 0, "bytes": 0}
         self._settings = settings
         self._resumable = resumable
@@ -163,6 +163,12 @@ class Journal:
             raise InputError(
                 f"cannot write {file.name}: {error.strerror or error}; make room, then {then}"
             ) from error
+
+
+def journal_of(output: str | Path) -> Path:
+    """The journal of an unfinished run, beside its output."""
+    output = followed(output)
+    return output.with_name(output.name + ".journal")
 
 
 def _open_at(path: Path, length: int) -> Any:

@@ -5,7 +5,9 @@ There is no logic here. A command imports what it needs when it runs, so that `-
 
 import argparse
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +31,17 @@ def path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("the name is empty")
     return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
+
+
+@contextmanager
+def say_how_to_go_on(kept: Path, how: str) -> Iterator[None]:
+    """When the user stops what is done within, say how it goes on, if the file `kept` is there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept.exists():
+            print(f"\nstopped: {how} goes on", file=sys.stderr)
+        raise
 
 
 def split_keys(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,15 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from fabir.commands import AddCommand, add_passage, add_reader, add_readers, add_threshold, path
+from fabir.commands import (
+    AddCommand,
+    add_passage,
+    add_reader,
+    add_readers,
+    add_threshold,
+    path,
+    say_how_to_go_on,
+)
 from fabir.errors import InputError
 
 
@@ -187,23 +195,25 @@ def _refuse_row_options(options: argparse.Namespace) -> None:
 
 
 def _predict_rows(options: argparse.Namespace) -> None:
+    from fabir.bulk.journal import journal_of
     from fabir.bulk.run import answer_rows
 
     if options.nbest or options.na_prob:
         raise InputError("--nbest and --na-prob go with official predictions: an --output of .json")
-    done = answer_rows(
-        options.data,
-        options.output,
-        options.reader,
-        threshold=options.threshold,
-        engine=options.engine,
-        resume=options.resume,
-        on_bad_row=options.on_bad_row,
-        question_column=options.question_column,
-        context_column=options.context_column,
-        id_column=options.id_column,
-        keep=options.keep,
-    )
+    with say_how_to_go_on(journal_of(options.output), "the same command with --resume"):
+        done = answer_rows(
+            options.data,
+            options.output,
+            options.reader,
+            threshold=options.threshold,
+            engine=options.engine,
+            resume=options.resume,
+            on_bad_row=options.on_bad_row,
+            question_column=options.question_column,
+            context_column=options.context_column,
+            id_column=options.id_column,
+            keep=options.keep,
+        )
     if done.before:
         print(f"already complete: {done.rows} row{'s' * (done.rows != 1)}", file=sys.stderr)
         return
@@ -291,10 +301,9 @@ def _add_analyse(parser: argparse.ArgumentParser) -> None:
 def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.data.squad import read_squad
     from fabir.evaluation.analysis import check_answered
-    from fabir.evaluation.model import analyse_models
+    from fabir.evaluation.model import analyse_models, model_names
     from fabir.evaluation.report import check_report, report_again, write_report
     from fabir.files import writing
-    from fabir.plots import short_names
 
     check_report(options.output)
     if bool(options.data) == options.report_only or (options.report_only and options.reader):
@@ -308,7 +317,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
             return
         data = read_squad(options.data, "keep")
         check_answered(data)
-        names = short_names(options.reader) if options.reader else ["fast"]
+        names = model_names(readers)
         compared = {name: [reader] for name, reader in zip(names, readers, strict=True)}
         if options.ensemble:
             compared[" + ".join(names)] = readers

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabir.commands import AddCommand, add_on_bad_answer, path
+from fabir.commands import AddCommand, add_on_bad_answer, path, say_how_to_go_on
 from fabir.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,18 +158,20 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(options: argparse.Namespace, rest: list[str]) -> None:
+    from fabir.training.checkpoint import FILE
     from fabir.training.launch import end_process, in_launcher
     from fabir.training.run import train
 
     files = _run_files(options, dev=options.dev, teachers=tuple(options.teacher))
-    train(
-        _load_config(options, rest),
-        files,
-        options.output,
-        resume=options.resume,
-        processes=options.processes,
-        log_with=options.log_with,
-    )
+    with say_how_to_go_on(options.output / FILE, "the same command with --resume"):
+        train(
+            _load_config(options, rest),
+            files,
+            options.output,
+            resume=options.resume,
+            processes=options.processes,
+            log_with=options.log_with,
+        )
     if in_launcher():
         end_process(0)
 
@@ -287,7 +289,7 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
-    from fabir.studies.results import find_files, report
+    from fabir.studies.results import RESULTS, find_files, report
     from fabir.studies.study import read_study
 
     study = read_study(options.study)
@@ -308,7 +310,8 @@ def _reproduce(options: argparse.Namespace, rest: list[str]) -> None:
     )
     from fabir.studies.runner import reproduce  # takes seconds
 
-    print(reproduce(study, options.budget, files, output, options.rows, options.seeds))
+    with say_how_to_go_on(output / RESULTS, "the same command"):
+        print(reproduce(study, options.budget, files, output, options.rows, options.seeds))
 
 
 def _add_readers(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,8 @@ from fabir.answer.predictor import Predictor, Reading
 from fabir.data.dataset import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.evaluation.squad import evaluate
+from fabir.plots import short_names
+from fabir.runtime.locate import BUNDLED_MODELS, find_model
 
 
 def given_by(predictor: Predictor, data: Dataset) -> Given:
@@ -39,6 +41,24 @@ def evaluate_model(
         given = partial(Reading.given, threshold=no_answer_threshold)
         return evaluate(data, predictions(found, given))
     return evaluate(data, predictions(found), no_answer_probabilities(found), no_answer_threshold)
+
+
+def model_names(models: Sequence[str | Path | None]) -> list[str]:
+    """Names that tell models apart: of a bundled one its own, of others the ends of their paths.
+
+    Args:
+        models: as `find_model` takes them
+
+    Raises:
+        InputError: a model is named twice, or as `find_model`.
+    """
+    folders = [find_model(model).absolute() for model in models]
+    own = {folder: folder.name for folder in folders if folder.parent == BUNDLED_MODELS}
+    short = dict(zip(folders, short_names(folders), strict=True))
+    for folder in short.keys() - own:
+        if (BUNDLED_MODELS / short[folder]).exists():  # its name is that of a bundled one
+            short[folder] = str(Path(*folder.parts[-2:]))
+    return list((short | own).values())
 
 
 def analyse_models(

@@ -18,7 +18,7 @@ from fabir.training.config_files import new_name, new_value
 from fabir.training.inputs import RunFiles
 from fabir.training.settings import RunConfig
 
-_RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
+RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
 
 
 def find_files(
@@ -141,7 +141,7 @@ class Table:
             if (folder / FILE).exists():
                 if run.folder not in begun:
                     raise InputError(
-                        f"{folder} holds a training of which {_RESULTS} beside it says nothing: "
+                        f"{folder} holds a training of which {RESULTS} beside it says nothing: "
                         "remove it, or name another folder"
                     )
                 _check_settings(begun[run.folder], run.settings, self.output, f" for {run.folder}")
@@ -176,7 +176,7 @@ class Table:
         data = {name: _bare(path) for name, path in used.items() if path is not None}
         same = {"title": self.study.title, "budget": {"name": self.budget, **limits}, "data": data}
         described = json.loads(json.dumps(_described(self.study)))
-        if not (self.output / _RESULTS).exists():
+        if not (self.output / RESULTS).exists():
             return {**described, **json.loads(json.dumps(same)), "rows": {}}
         known = _known(self.output)
         _check_settings(known, same, self.output)
@@ -202,9 +202,9 @@ def _seeded(config: RunConfig, number: int) -> RunConfig:
 
 
 def _write(results: dict[str, Any], output: Path) -> None:
-    for name in (_RESULTS, _REPORT):  # the folder's lock is held
+    for name in (RESULTS, _REPORT):  # the folder's lock is held
         remove_partial(output / name)
-    write_json(output / _RESULTS, results)
+    write_json(output / RESULTS, results)
     with replacing(output / _REPORT) as temporary:
         temporary.write_text(render(results), encoding="utf-8")
 
@@ -222,7 +222,7 @@ def _described(study: Study) -> dict[str, Any]:
 
 
 def _known(output: Path) -> dict[str, Any]:
-    known = read_json(output / _RESULTS)
+    known = read_json(output / RESULTS)
     try:
         runs = [run for runs in known["rows"].values() for run in runs]
         if all(run.keys() >= {"f1", "conditions"} for run in runs):
@@ -230,7 +230,7 @@ def _known(output: Path) -> dict[str, Any]:
     except (AttributeError, KeyError, TypeError):
         pass
     raise InputError(
-        f"{output / _RESULTS} is not of a study, or of an older fabir: name another folder"
+        f"{output / RESULTS} is not of a study, or of an older fabir: name another folder"
     )
 
 

@@ -28,7 +28,7 @@ from fabir.files import locked, writing
 from fabir.process_settings import tune_for_training
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies.results import LOCK, Run, Table
-from fabir.studies.study import Study, sample
+from fabir.studies.study import Budget, Study, sample
 from fabir.training.checkpoint import FILE, load_checkpoint
 from fabir.training.inputs import RunFiles
 from fabir.training.launch import end_with_parent, in_launcher
@@ -90,7 +90,9 @@ def reproduce(
                 print(f"row {number} of {len(missing)}: {run.folder}", file=sys.stderr)
                 with_further = replace(used, train=used.train + further[run.folder])
                 try:
-                    scores = _row(run.config, with_further, dev, output / run.folder)
+                    scores = _row(
+                        _config(run, study.budget(budget)), with_further, dev, output / run.folder
+                    )
                 except InputError as error:
                     print(f"row {run.folder}: {error}", file=sys.stderr)
                     failed.append(run.folder)
@@ -173,6 +175,13 @@ def _check_networks(runs: list[Run], files: RunFiles) -> None:
             check_network(run.config, dim)
         except InputError as error:
             raise InputError(f"row {run.row.name}: {error}") from error
+
+
+def _config(run: Run, budget: Budget) -> RunConfig:
+    """The row's configuration. Vectors that the budget names may have any dimension."""
+    if not budget.vectors:
+        return run.config
+    return replace(run.config, vectors=replace(run.config.vectors, dim=0))
 
 
 def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict[str, Any]:

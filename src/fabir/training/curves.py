@@ -8,6 +8,7 @@ from fabir.errors import InputError
 from fabir.files import open_text
 from fabir.plots import add_legend, new_figure, save, short_names, style
 from fabir.training.metrics import FILE
+from fabir.training.notes import note
 
 _PANELS = {"loss": "mean training loss", "f1": "F1 on dev, %", "exact": "EM on dev, %"}
 
@@ -20,6 +21,9 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
             `fabir.plots.save`.
     """
     runs = dict(zip(short_names(folders), map(_read, folders), strict=True))
+    for run, lines in runs.items():
+        if not any("f1" in line for line in lines):
+            note(f"{run} is not evaluated yet: it has its loss alone")
     figure = new_figure(8, 9)
     panels = figure.subplots(len(_PANELS), 1, sharex=True)
     for axes, (key, name) in zip(panels, _PANELS.items(), strict=True):

@@ -169,9 +169,10 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
     head = reader.network.tells_no_answer
     if head and not no_answer:
         reader.no_answer_threshold = 1.0
+        stays = "stays as it is" if files.start else "is not trained"
         note(
-            "all questions have an answer: the head that tells that there is none stays as it is, "
-            "and the model always answers"
+            f"all questions have an answer: the head that tells that there is none {stays}, and "
+            "the model always answers"
         )
     if config.training.no_answer_alone:
         if not head or not no_answer:
