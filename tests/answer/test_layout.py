@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fabir.answer.layout import Layout, find_layout
+from fabir.text.lines import divide
 
 ALIGNED = """\
 Fabrics
@@ -23,7 +24,7 @@ Width: 275 cm
 
 
 def layout_of(text: str) -> Layout:
-    layout = find_layout(text)
+    layout = find_layout(text, divide(text).unwrapped)
     assert layout is not None
     return layout
 
@@ -86,10 +87,9 @@ def test_a_single_record_has_columns_alone() -> None:
     assert found["275 cm"] > 0 == found["Irish linen"]
 
 
-def test_one_line_has_no_layout() -> None:
-    assert find_layout("Irish linen is 275 cm wide.") is None
-    assert find_layout("") is None
-    assert find_layout("\n \n\t\n") is None
+@pytest.mark.parametrize("text", ["Irish linen is 275 cm wide.", "", "\n \n\t\n"])
+def test_one_line_has_no_layout(text: str) -> None:
+    assert find_layout(text, divide(text).unwrapped) is None
 
 
 def test_words_are_placed_in_their_pieces() -> None:

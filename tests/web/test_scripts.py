@@ -18,6 +18,7 @@ from fabir.export.web import write_scripts
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence
 from fabir.runtime.store import VOCABULARY, path_of, read_settings, read_vocabulary
+from fabir.text.lines import divide
 from fabir.text.units import visible_tokens
 from fabir.text.vocabulary import NO_ANSWER, Vocabulary, WordTable
 from node import needs_node, run_module
@@ -92,7 +93,7 @@ def test_layouts_support_the_same_words(scripts: Path, texts: list[str]) -> None
     """
     supported = 0
     for (text, asked), found in zip(cases, run_module(scripts, script, cases), strict=True):
-        layout = find_layout(text)
+        layout = find_layout(text, divide(text).unwrapped)
         expected = None if layout is None else layout.support(asked)
         assert found == (None if expected is None else pytest.approx(expected, abs=1e-6)), text
         supported += expected is not None and expected.any()

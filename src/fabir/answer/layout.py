@@ -12,16 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from fabir.text.lines import unwrap_lines
 from fabir.text.normalise import STOP_WORDS
 
 # What is added to logits at most. Fitted to held-back tables and documents, see dev/LOG.md.
 _ROW, _LINE, _COLUMN = 1.7, 0.45, 1.15
-_BEGINNING = 5  # letters of a word that count: "crosses" is "crossing"
+_beginning = itemgetter(slice(5))  # the letters of a word that count: "crosses" is "crossing"
 
 _BLOCK = re.compile(r"(?:[^\n]+(?:\n|\Z))+")  # lines without an empty one between
 _FILLED = re.compile(r"^[^\S\n]*\S[^\n]*", re.MULTILINE)  # a line that is not blank
@@ -91,12 +91,15 @@ class Layout:
         return np.array([*of_pieces, 0.0], np.float32)
 
 
-def find_layout(text: str) -> Layout | None:
-    """The layout of a passage; None if it is one line."""
+def find_layout(text: str, unwrapped: str) -> Layout | None:
+    """The layout of a passage; None if it is one line.
+
+    Args:
+        unwrapped: as `fabir.text.lines.divide` has it
+    """
     if "\n" not in text:
         return None
     layout = Layout([], [], [])
-    unwrapped = unwrap_lines(text)
     for block in _BLOCK.finditer(text):
         weight = _ROW
         lines = [found.span() for found in _FILLED.finditer(text, *block.span())]
@@ -159,5 +162,5 @@ def _labelled(text: str, lines: Sequence[tuple[int, int]]) -> list[list[Cell]]:
 
 def _words(text: str) -> Words:
     """The beginnings of a text's words with content."""
-    words = _WORD.findall(_CAMEL.sub(" ", text).lower())
-    return frozenset(word[:_BEGINNING] for word in words if word not in STOP_WORDS)
+    words = set(_WORD.findall(_CAMEL.sub(" ", text).lower()))
+    return frozenset(map(_beginning, words - STOP_WORDS))

@@ -113,7 +113,7 @@ class PassageCache:
         if lines is not None:
             lines[np.isin(starts, divided.marks)] = -1
         punctuation = _find_punctuation(divided.text, words, starts, ends)
-        layout = find_layout(passage) if words else None
+        layout = find_layout(passage, divided.unwrapped) if words else None
         pieces = layout and layout.place(starts)
         return [
             Part(

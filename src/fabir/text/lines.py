@@ -49,18 +49,21 @@ class Divided(NamedTuple):
         so, both in training and when they answer: they tell sentences by punctuation
     breaks: character offsets of white space that divides, ascending
     marks: those that no punctuation stands before
+    unwrapped: the text without marks, with spaces in place of the line ends of wrapped text
     """
 
     text: str
     breaks: list[int]
     marks: list[int]
+    unwrapped: str
 
 
 def divide(text: str) -> Divided:
     """`text` with marks. Its length and the places of its words stay the same."""
     breaks, marks, characters = [], [], []
+    unwrapped = unwrap_lines(text)
     if _MAY_DIVIDE.search(text):
-        for found in _BREAK.finditer(unwrap_lines(text)):
+        for found in _BREAK.finditer(unwrapped):
             place = found.start()
             if found["gap"] and "\n" in text[place : found.end()]:
                 continue  # a soft line end before an indented line
@@ -70,7 +73,7 @@ def divide(text: str) -> Divided:
                 glued = _GLUED.fullmatch(text, place - 1, place + 2)
                 characters[place] = ";" if glued else _MARKS[found.lastgroup or ""]
                 marks.append(place)
-    return Divided("".join(characters) if marks else text, breaks, marks)
+    return Divided("".join(characters) if marks else text, breaks, marks, unwrapped)
 
 
 def _soft_ends(text: str) -> Iterator[tuple[int, int]]:
