@@ -24,12 +24,13 @@ from fabir.text.tokens import tokenise
 NEAR_TIES = {
     "fast": {"company-3", "nature-10", "nature-4"},
     "accurate": {
-        *("company-10", "company-7", "life-6", "life-7", "manual-7", "town-1", "town-4", "town-8"),
+        *("company-10", "manual-5", "manual-7", "nature-10", "recipe-10", "recipe-6", "science-4"),
+        *("sport-10", "town-1", "travel-10"),
     },
 }
 PINNED = {
     "fast": {"exact": 69.072, "f1": 77.215, "total": 97},
-    "accurate": {"exact": 69.565, "f1": 76.167, "total": 92},
+    "accurate": {"exact": 70.000, "f1": 77.524, "total": 90},
 }
 ADVICE = """The scores of a bundled reader differ from the pinned ones.
 If a new reader was trained on purpose, copy its scores to PINNED in this file. Evaluate it on
