@@ -1,4 +1,4 @@
-"""Progress and the time left. It goes to stderr, so that results on stdout can be piped."""
+"""Progress, counts and the time left. They go to stderr, so that results on stdout can be piped."""
 
 import math
 import time
@@ -23,6 +23,11 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts: "1 row", "2,000 rows"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 @contextmanager

@@ -109,3 +109,8 @@ def test_it_is_written_and_read_without_its_model() -> None:
     assert data["init_parameters"] == options
     with pytest.raises(InputError, match="nowhere"):
         read.warm_up()
+
+
+def test_a_model_of_transformers_is_named() -> None:
+    with pytest.raises(InputError, match=r"is by its name a model of transformers.*leave model="):
+        FabirExtractiveReader(model="deepset/roberta-base-squad2")

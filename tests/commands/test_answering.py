@@ -65,6 +65,8 @@ def test_a_complete_output_is_said(
         ("answers", "official predictions as .json"),
         ("x.json.gz", "official predictions as .json"),
         ("-", "-: the output must be a file, since a run is resumed from it"),
+        (".", ".: rows are written as .jsonl"),
+        ("", ": rows are written as .jsonl"),
         ("/dev/stdout", "/dev/stdout: the output must be a file"),
     ],
 )

@@ -1,6 +1,7 @@
 """Commands that ship a model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,21 @@ def test_calibrate_changes_no_bundled_model_by_its_path(
     for folder in (BUNDLED, tmp_path / "link", BUNDLED / ".." / "accurate"):
         said = refused(capsys, "calibrate", folder, "--data", tmp_path / "none.json")
         assert f"the bundled model {folder} is not changed" in said
+
+
+def test_no_model_is_lost_to_another(
+    capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
+) -> None:
+    """Nor a file of another program that has the name of a model's."""
+    mine, foreign, small = (tmp_path / name for name in ("mine", "foreign", "small"))
+    shutil.copytree(reader, mine)
+    foreign.mkdir()
+    (foreign / "config.json").write_text('{"colour": "blue"}')
+    train = ("train", "--from", "fast", "--train", "none.json")
+    for folder, said in ((mine, "holds another model"), (foreign, "name another folder")):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        for command in (("compact", reader), ("export", "--reader", reader), train):
+            assert said in refused(capsys, *command, "--output", folder)
+            assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    run(capsys, "compact", reader, "--output", small)
+    assert "holds another model" in refused(capsys, "compact", mine, "--output", small)

@@ -8,6 +8,7 @@ from fabir.adapters import needs
 from fabir.answer.checks import check_kind, check_whole
 from fabir.answer.predictor import Answer, Predictor
 from fabir.answer.threshold import check_threshold
+from fabir.answer.transformers_models import explain, is_transformers
 from fabir.errors import InputError
 from fabir.text.units import is_blank
 
@@ -34,6 +35,9 @@ class FabirExtractiveReader:
         score_threshold: least score of an answer, from 0 to 1
         no_answer: whether there is an answer without text too. Its score is the probability that
             the others are wrong
+
+    Raises:
+        InputError: the name is that of a model of transformers, or a number is wrong.
     """
 
     def __init__(
@@ -43,6 +47,8 @@ class FabirExtractiveReader:
         score_threshold: float | None = None,
         no_answer: bool = True,
     ) -> None:
+        if is_transformers(model):
+            raise InputError(explain(model, strict=True))
         self.model = str(model)
         self.top_k = check_whole("top_k", top_k)
         self.score_threshold = check_threshold(score_threshold)

@@ -11,6 +11,7 @@ from fabir import __version__
 from fabir.adapters import needs
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
+from fabir.progress import counted
 from fabir.search.asker import PASSAGES, Asker
 from fabir.search.index import Index
 
@@ -72,10 +73,7 @@ def serve(
     predictor = Predictor.load(reader, threshold=threshold)
     asker = Asker(index, predictor, passages=PASSAGES if passages is None else passages)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a read of stdin would hold up Ctrl+C
-    about = (
-        f"{index.documents:,} document{'s' * (index.documents != 1)}, "
-        f"{len(index):,} passage{'s' * (len(index) != 1)}"
-    )
+    about = f"{counted(index.documents, 'document')}, {counted(len(index), 'passage')}"
     print(f"{about}: waiting for an MCP client on standard input", file=sys.stderr)
     try:
         anyio.run(_serve, create_server(asker))

@@ -167,8 +167,7 @@ class Journal:
 
 def journal_of(output: str | Path) -> Path:
     """The journal of an unfinished run, beside its output."""
-    output = followed(output)
-    return output.with_name(output.name + ".journal")
+    return Path(f"{followed(output)}.journal")
 
 
 def _open_at(path: Path, length: int) -> Any:

@@ -30,7 +30,7 @@ from fabir.data.tables import (
 )
 from fabir.errors import InputError
 from fabir.files import followed, is_gzipped, permissions, writing
-from fabir.progress import clock, live_line, track
+from fabir.progress import clock, counted, live_line, track
 
 _MAX_WARNINGS = 100  # bad rows that are reported one by one; more are only counted
 _QUIET = 2  # seconds before the first line of progress
@@ -260,7 +260,7 @@ def _progress(journal: Journal) -> Iterator[Callable[[float], None]]:
                 return
             rows = done["rows"] + done["bad"]
             rate = (rows - before) / seconds
-            line = f"{rows:,} row{'s' * (rows != 1)}, {rate:,.{int(rate < 10)}f} a second"
+            line = f"{counted(rows, 'row')}, {rate:,.{int(rate < 10)}f} a second"
             if share:
                 line += f", {share:.0%}, {clock(rows * (1 - share) / share / rate)} left"
             live(line)

@@ -16,6 +16,7 @@ from fabir.commands import (
     say_how_to_go_on,
 )
 from fabir.errors import InputError
+from fabir.progress import counted
 
 
 def add_commands(add: AddCommand) -> None:
@@ -215,10 +216,10 @@ def _predict_rows(options: argparse.Namespace) -> None:
             keep=options.keep,
         )
     if done.before:
-        print(f"already complete: {done.rows} row{'s' * (done.rows != 1)}", file=sys.stderr)
+        print(f"already complete: {counted(done.rows, 'row')}", file=sys.stderr)
         return
-    skipped = f", {done.bad} bad row{'s' * (done.bad != 1)} skipped" if done.bad else ""
-    print(f"{done.rows} row{'s' * (done.rows != 1)} answered{skipped}", file=sys.stderr)
+    skipped = f", {counted(done.bad, 'bad row')} skipped" if done.bad else ""
+    print(f"{counted(done.rows, 'row')} answered{skipped}", file=sys.stderr)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:

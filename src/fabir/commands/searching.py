@@ -7,6 +7,7 @@ from functools import partial
 
 from fabir.commands import AddCommand, add_reader, add_threshold, path
 from fabir.errors import InputError
+from fabir.progress import counted
 
 
 def add_commands(add: AddCommand) -> None:
@@ -83,12 +84,8 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
         )
     said = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items(), reverse=True))
     left_out = f"; {said}" if said else ""
-    held = f"{_many(index.documents, 'document')}, {_many(len(index), 'passage')}"
+    held = f"{counted(index.documents, 'document')}, {counted(len(index), 'passage')}"
     print(f"{held}{left_out}", file=sys.stderr)
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _add_ask(parser: argparse.ArgumentParser) -> None:

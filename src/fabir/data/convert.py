@@ -8,6 +8,7 @@ from typing import Literal
 from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.tables import Numbered, check_text, read_table, row_id
 from fabir.errors import InputError
+from fabir.progress import counted
 
 
 @dataclass(slots=True)
@@ -32,10 +33,11 @@ class Converted:
         """One line of counts."""
         impossible = sum(question.impossible for _, question in self.data.questions)
         return (
-            f"{len(self.data)} questions about {len(self.data.passages)} passages, {impossible} of "
-            f"them unanswerable; {self.answers} answers, {self.several} in several places, "
+            f"{counted(len(self.data), 'question')} about "
+            f"{counted(len(self.data.passages), 'passage')}, {impossible} of them unanswerable; "
+            f"{counted(self.answers, 'answer')}, {self.several} in several places, "
             f"{self.other_case} in other case, {self.missing} not found; "
-            f"{self.left_out} questions left out, {self.bad} bad rows"
+            f"{counted(self.left_out, 'question')} left out, {counted(self.bad, 'bad row')}"
         )
 
 

@@ -23,6 +23,7 @@ from fabir.documents.sheet_notes import (
     unescaped,
 )
 from fabir.errors import InputError
+from fabir.progress import counted
 
 MAX_ROW = 16 << 20  # characters: a cell names a shared text, however long, with a few bytes
 ROWS, COLUMNS = 1 << 20, 1 << 14  # Excel's own limits
@@ -66,7 +67,7 @@ def sheet_documents(
 def tell_hidden(hidden: Counter[str], report: Report) -> None:
     """Report how many sheets, rows, columns and cells were not read, such as "2 hidden rows"."""
     counts = ((kind, hidden[kind]) for kind in ("sheet", "row", "column", "cell"))
-    if told := ", ".join(f"{n:,} hidden {kind}{'s' * (n > 1)}" for kind, n in counts if n):
+    if told := ", ".join(counted(n, f"hidden {kind}") for kind, n in counts if n):
         report.hidden(told)
 
 

@@ -18,6 +18,7 @@ from fabir.documents.office import (
     stated_title,
 )
 from fabir.documents.paragraphs import Cell, Paragraph, TextBuilder, comment, table_paragraphs
+from fabir.progress import counted
 
 _SHAPES = "p:sp", "p:graphicFrame", "p:pic"
 _TITLES = "title", "ctrTitle"
@@ -48,7 +49,7 @@ def read_pptx(path: Path, report: Report) -> Iterator[Document]:
             text.add(slide.paragraphs)
             report.alive()
         if hidden:
-            report.hidden(f"{hidden:,} hidden slide{'s' * (hidden > 1)}")
+            report.hidden(counted(hidden, "hidden slide"))
         title = stated_title(archive, outer) or reader.title
     yield text.document(title_of(path, title))
 

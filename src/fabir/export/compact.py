@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import writing
+from fabir.runtime.store import check_vacant
 from fabir.runtime.torch_model import TorchModel
 
 
@@ -30,10 +31,11 @@ def compact(source: Path, output: Path, words: int) -> int:
     """Write a smaller copy of the model in `source` to `output`; returns its size in bytes.
 
     Raises:
-        InputError: `source` holds no model, or `output` is the same folder.
+        InputError: `source` holds no model, or `output` is the same folder or another model's.
     """
     if output.resolve() == source.resolve():
         raise InputError(f"{output} is the source itself: name another folder")
     with writing(output):
+        check_vacant(output)
         keep_words(TorchModel.load(source), words).save(output, small=True)
     return sum(path.stat().st_size for path in output.iterdir() if path.is_file())

@@ -35,6 +35,7 @@ from fabir.runtime.store import (
     VOCABULARY,
     WEIGHTS,
     WORDS,
+    check_vacant,
     model_files,
     path_of,
     write_model,
@@ -88,14 +89,17 @@ def export(
     Raises:
         InputError: `source` holds no model, its network cannot be exported, `calibrate` or `data`
             has no question, a question of `data` is not labelled, another process is writing
-            `output`, or a package is missing.
+            `output`, it holds another model, or a package is missing.
     """
     check_output(output / ANSWER)
     _check_questions(calibrate, data)
     for package in ("onnx", "onnxscript"):  # torch looks for them after half a minute
         if not find_spec(package):
             raise InputError(f"exporting needs {package}: pip install 'fabir[export]'")
+    inplace = output.resolve() == source.resolve()
     with writing(output), tempfile.TemporaryDirectory() as made:
+        if not inplace:
+            check_vacant(output)
         model = TorchModel.load(source)
         print("writing the graph: about half a minute", file=sys.stderr)
         words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
@@ -115,7 +119,7 @@ def export(
                 WORDS: partial(save_tensors, words),
                 **{name: partial(shutil.copyfile, exported.folder / name) for name in _INPUTS},
             },
-            keep=[WEIGHTS] if output.resolve() == source.resolve() else [],
+            keep=[WEIGHTS] if inplace else [],
         )
     files = model_files(output)
     report: dict[str, Any] = {

@@ -111,7 +111,8 @@ def _mismatch(folder: Path, states: list[Settings], digests: dict[str, str | Non
             "continue that run (`fabir train --resume`), or save the model again"
         )
     if digests[wrong[0]] is None:
-        return f"cannot read {path}: it is missing; copy or download the model's folder again"
+        above = " (models side by side have it in the folder above)" if wrong[0] in _SHARED else ""
+        return f"cannot read {path}: it is missing{above}; copy or download the model again"
     if wrong[0] not in states[0].files:
         return f"cannot read {path}: {SETTINGS} does not name it; save the model again"
     return (
@@ -138,6 +139,23 @@ def _digest(path: Path) -> str | None:
         return None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def check_vacant(folder: Path) -> None:
+    """Check that a model can be written to a folder without loss: it has no other model's weights,
+    and no other program's config.json. Graphs may be replaced: they can be made again.
+
+    Raises:
+        InputError: it has.
+    """
+    if not (folder / SETTINGS).exists():
+        return
+    try:
+        read_states(folder)
+    except InputError as error:
+        raise InputError(f"{error}; remove it, or name another folder to write to") from error
+    if (folder / WEIGHTS).exists():
+        raise InputError(f"{folder} holds another model: remove it, or name another folder")
 
 
 def write_model(

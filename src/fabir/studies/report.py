@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fabir.progress import counted
+
 
 class _Measure(NamedTuple):
     """A column of our figures and one of the paper's; the paper's keep their digits."""
@@ -197,7 +199,7 @@ def _conditions(measured: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 def _cores(conditions: dict[str, Any]) -> str:
     cores = conditions.get("cores")  # a GPU has none
-    return f"{cores} core{'s' * (cores != 1)} of " if cores else ""
+    return f"{counted(cores, 'core')} of " if cores else ""
 
 
 def _values(training: dict[str, Any]) -> str:

@@ -133,8 +133,8 @@ class Trainer:
     def _prepare_folder(self) -> None:
         """Prepare the folder: from now on it is a reader and a resumable run."""
         if not self.progress.step:
-            self.reader.save(self.output)
             self._save()
+            self.reader.save(self.output)
         forget_metrics(self.output, self.progress.step)
         remove_partial(self.output)
 

@@ -16,9 +16,10 @@ from fabir.errors import InputError
 from fabir.evaluation.squad import evaluate
 from fabir.files import writing
 from fabir.layers.embedding import VocabularySizes
+from fabir.progress import counted
 from fabir.readers import build_network
 from fabir.runtime.locate import find_model
-from fabir.runtime.store import read_vocabulary
+from fabir.runtime.store import check_vacant, read_vocabulary
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import Vectors
 from fabir.text.vocabulary import Vocabulary, build_vocabulary
@@ -67,9 +68,10 @@ def train(
             raise InputError(
                 f"{output} holds a training run: add --resume to go on, or name another"
             )
+        if not resume:
+            check_vacant(output)
         if resume and _is_finished(progress := load_checkpoint(output)[0], config.training):
-            epochs = f"{progress.epoch} epoch{'s' * (progress.epoch != 1)}"
-            note(f"{output} is trained to its end ({epochs})")
+            note(f"{output} is trained to its end ({counted(progress.epoch, 'epoch')})")
             return progress.best_f1
         if processes is None:
             processes = best_processes(config.training)
