@@ -56,8 +56,9 @@ def train(
         log_with: trackers that get the metrics too, of `trackers.TRACKERS`
 
     Raises:
-        InputError: files that cannot be read, a folder in use, another process that trains into
-            it, a checkpoint of other settings, a tracker that is not installed.
+        InputError: files that cannot be read, a folder in use or with another model, another
+            process that trains into it, a checkpoint of other settings, a tracker that is not
+            installed.
     """
     check_trackers(log_with)
     files = replace(files, hold_back=files.dev is None)
