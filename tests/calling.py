@@ -23,3 +23,18 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     main([str(argument) for argument in arguments])
     return capsys.readouterr().out
+
+
+def stopped(
+    capsys: pytest.CaptureFixture[str], place: tuple[object, str], *arguments: object
+) -> str:
+    """What a command writes to stderr that the user stops when it calls the function `place`."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*place, stop)
+        with pytest.raises(SystemExit, match="130"):
+            main([str(argument) for argument in arguments])
+    return capsys.readouterr().err

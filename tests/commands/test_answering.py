@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bulk_rows import write_rows
-from calling import PASSAGE, refused, run
+from calling import PASSAGE, refused, run, stopped
 from fabir.answer.predictor import Answer, Predictor, Reading
 from fabir.bulk.journal import Journal
 from fabir.cli import main
@@ -32,21 +32,15 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_stopped_run_says_how_it_goes_on(
-    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rows: Path, reader: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If a chunk of its rows is answered."""
-    command = ["predict", "rows.jsonl", "--reader", str(reader), "--output", "a.jsonl"]
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
+    command = ("predict", "rows.jsonl", "--reader", reader, "--output", "a.jsonl")
     for place, said in ((Journal, "append"), False), ((Journal, "close"), True):
-        with monkeypatch.context() as patch:
-            patch.setattr(*place, stop)
-            with pytest.raises(SystemExit, match="130"):
-                main(command)
-        assert ("stopped: the same command with --resume" in capsys.readouterr().err) == said
-    main([*command, "--resume"])
+        assert (
+            "stopped: the same command with --resume" in stopped(capsys, place, *command)
+        ) == said
+    run(capsys, *command, "--resume")
 
 
 def test_a_complete_output_is_said(

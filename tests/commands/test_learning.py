@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from calling import refused, run
+from calling import refused, run, stopped
 from fabir.cli import main
 from fabir.runtime.store import read_settings
 from fabir.training import finder
@@ -42,25 +42,16 @@ def test_train_resume_and_go_on_from_a_reader(
 
 
 def test_a_stopped_run_says_how_it_goes_on(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    files: Files,
-    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:
     config, output = write_config(tmp_path / "config.yaml", checkpoint_minutes=0), tmp_path / "run"
     data = ("--train", files.train, "--dev", files.dev, "--vectors", files.vectors)
-    command = [str(each) for each in ("train", config, *data, "--output", output)]
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
+    command = ("train", config, *data, "--output", output)
     for place, said in ((run_module, "prepare"), False), ((Trainer, "step"), True):
-        with monkeypatch.context() as patch:
-            patch.setattr(*place, stop)
-            with pytest.raises(SystemExit, match="130"):
-                main(command)
-        assert ("stopped: the same command with --resume" in capsys.readouterr().err) == said
-    main([*command, "--resume"])
+        assert (
+            "stopped: the same command with --resume" in stopped(capsys, place, *command)
+        ) == said
+    run(capsys, *command, "--resume")
 
 
 def test_train_takes_a_row_of_a_table(
