@@ -65,11 +65,11 @@ def train(
     # Of the processes that a launcher starts, all with one folder, the first one holds the lock.
     first = is_first_process()
     with writing(output) if first else nullcontext():
-        if not resume and (output / FILE).exists():
-            raise InputError(
-                f"{output} holds a training run: add --resume to go on, or name another"
-            )
         if not resume:
+            if (output / FILE).exists():
+                raise InputError(
+                    f"{output} holds a training run: add --resume to go on, or name another"
+                )
             check_vacant(output)
         if resume and _is_finished(progress := load_checkpoint(output)[0], config.training):
             note(f"{output} is trained to its end ({counted(progress.epoch, 'epoch')})")
