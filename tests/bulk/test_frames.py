@@ -114,6 +114,19 @@ def test_columns_may_have_other_names(kind: str, reader: Path) -> None:
 
 
 @KINDS
+def test_a_prefix_keeps_columns_with_names_of_answers(kind: str, reader: Path) -> None:
+    own = VALUES | {"answer": ["true"] * 4, "score": [0.5] * 4}
+    found = values_of(answer_frame(make(kind, own), reader, prefix="own_"))
+    plain = values_of(answer_frame(make(kind, VALUES), reader))
+    assert {name: found[name] for name in own} == own
+    assert {name: found[f"own_{name}"] for name in ANSWERS} == {
+        name: plain[name] for name in ANSWERS
+    }
+    with pytest.raises(InputError, match=r'field "own_end": a column .* with prefix="predicted_"'):
+        answer_frame(make(kind, VALUES | {"own_end": [0] * 4}), reader, prefix="own_")
+
+
+@KINDS
 def test_a_question_of_invisible_characters_is_a_bad_row(kind: str, reader: Path) -> None:
     bad = make(kind, VALUES | {"question": ["\u200b", *VALUES["question"][1:]]})
     with pytest.raises(InputError, match='row 1 of the frame, field "question": blank'):

@@ -471,6 +471,23 @@ def test_skipped_rows_are_no_complete_run_where_they_are_errors(source: Path, re
         answer_rows(source, output, reader, resume=True)
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_a_prefix_keeps_columns_with_names_of_answers(
+    source: Path, reader: Path, ending: str
+) -> None:
+    rows = [row.row for row in read_table(source)]
+    labelled = source.with_name("labelled.jsonl")
+    labelled.write_text("".join(json.dumps(row | {"answer": "true"}) + "\n" for row in rows))
+    plain, output = source.with_name("plain.jsonl"), source.with_name("answers" + ending)
+    answer_rows(source, plain, reader)
+    answer_rows(labelled, output, reader, keep="all", prefix="own_")
+    found = [row.row for row in read_table(output)]
+    assert [row["answer"] for row in found] == ["true"] * 40
+    expected = [row.row["answer"] for row in read_table(plain)]
+    assert [row["own_answer"] or "" for row in found] == expected
+    assert list(found[0])[-len(ANSWERS) :] == [f"own_{name}" for name in ANSWERS]
+
+
 def test_another_choice_of_columns_is_not_gone_on_with(source: Path, reader: Path) -> None:
     output = source.with_name("answers.jsonl")
     with source.open("a") as file:

@@ -377,6 +377,7 @@ def test_predict_rows(
     capsys.readouterr()
     assert "official predictions" in refused(capsys, *options, output, "--nbest", tmp_path / "x")
     assert "are for rows" in refused(capsys, *options, tmp_path / "x.json", "--resume")
+    assert "are for rows" in refused(capsys, *options, tmp_path / "x.json", "--prefix", "own_")
 
 
 def test_evaluate_wants_na_prob_with_predictions(

@@ -76,6 +76,9 @@ ORDERS = """order,q,text,price
 7,Who built the mill?,The mill was built in 1843 by Ada Lovelace.,1.5
 8,When was the mill built?,The mill was built in 1843 by Ada Lovelace.,2
 """
+LABELLED = """question,context,answer
+Who built the mill?,The mill was built in 1843 by Ada Lovelace.,Ada Lovelace
+"""
 COLUMNS = "question,context\nWhen did it open?,The bridge opened in 1887.\n"
 MILL = "The mill was built in 1834 by Ida Strand.\n"
 # Files that a page speaks of as the reader's own.
@@ -84,6 +87,7 @@ FILES = {
     "bulk.md": {
         "rows.jsonl": ROWS,
         "orders.csv": ORDERS,
+        "labelled.csv": LABELLED,
         "january.csv": COLUMNS,
         "february.csv": COLUMNS,
     },

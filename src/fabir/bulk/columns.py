@@ -26,18 +26,25 @@ _MOST_NAMES = 20  # columns that an error lists
 
 class Columns(NamedTuple):
     """The columns of the input. A row of the output has the id, the question and those of `keep`,
-    under their names in the input, and then `ANSWERS`.
+    under their names in the input, and then `answers`.
 
     context: None for "context", or "passage" where there is no "context"
     id: None for the row's number, under the name "id"; see `find_ids`
     keep: further columns of the output; "all" among them stands for all that have a name, in their
         order
+    prefix: begins the names of `answers`
     """
 
     question: str = "question"
     context: str | None = None
     id: str | None = None
     keep: tuple[str, ...] = ()
+    prefix: str = ""
+
+    @property
+    def answers(self) -> dict[str, type]:
+        """`ANSWERS` under their names in the output."""
+        return {self.prefix + name: kind for name, kind in ANSWERS.items()}
 
     @property
     def id_name(self) -> str:
@@ -75,8 +82,21 @@ class Columns(NamedTuple):
             kept = list(filter(None, names))
             kept = kept if self.id_name in kept else [self.id_name, *kept]
         kept += self.named
-        refuse_answers(kept)
+        self.refuse_answers(kept, "--prefix predicted_")
         return list(dict.fromkeys(kept))
+
+    def refuse_answers(self, names: Iterable[str], option: str) -> None:
+        """Raises an InputError if one of the names is that of a column of the answers.
+
+        Args:
+            option: what gives these columns other names
+        """
+        for name in names:
+            if name in self.answers:
+                raise InputError(
+                    f'field "{name}": a column of the answers has this name; give them others with '
+                    f"{option}, or leave it out"
+                )
 
     def kept_row(self, row: Row, number: int) -> Row:
         """The values of a row that are kept; `number` is its id if no row has one.
@@ -137,15 +157,6 @@ def check_there(place: str, needed: Mapping[Any, str], names: Iterable[Any]) -> 
             shown = ", ".join(map(str, there[:_MOST_NAMES]))
             message = f'{place} has no column "{name}", only {shown}'
             raise InputError(f"{message}: name the right one with {option}")
-
-
-def refuse_answers(names: Iterable[str]) -> None:
-    """Raises an InputError if one of the names is that of a column of the answers."""
-    for name in names:
-        if name in ANSWERS:
-            raise InputError(
-                f'field "{name}": a column of the answers has this name; rename it, or leave it out'
-            )
 
 
 def plan_output(files: Sequence[InputFile], columns: Columns) -> dict[str, Any]:

@@ -53,15 +53,20 @@ class ChunkAnswerer:
     def __init__(self, job: Job) -> None:
         self.predictor = as_predictor(job.readers)
         self.threshold = job.threshold
+        self.prefix = job.columns.prefix
         self.exact = job.exact
 
     def __call__(self, chunk: Chunk) -> AnsweredChunk:
         answers = answer_questions(self.predictor, chunk.questions, self.threshold)
         lines = [
-            json_line(asked.kept | answer, exact=self.exact)
+            json_line(asked.kept | self._named(answer), exact=self.exact)
             for asked, answer in zip(chunk.questions, answers, strict=True)
         ]
         return AnsweredChunk("".join(lines).encode(), len(lines), chunk.bad, chunk.share)
+
+    def _named(self, answer: Row) -> Row:
+        """An answer under the names of the output."""
+        return {self.prefix + name: value for name, value in answer.items()}
 
 
 def answer_questions(

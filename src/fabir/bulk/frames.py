@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.columns import ANSWERS, Columns, check_choice, check_there, refuse_answers
+from fabir.bulk.columns import ANSWERS, Columns, check_choice, check_there
 from fabir.bulk.engines import answer_questions
 from fabir.bulk.readers import as_predictor
 from fabir.bulk.rows import CHUNK, QuestionRow
@@ -17,7 +17,7 @@ from fabir.errors import InputError
 from fabir.progress import track
 
 Frame = TypeVar("Frame")
-Values = dict[str, list[Any]]  # of each column
+Values = dict[str, list[Any]]  # of each column, in the order of `ANSWERS`
 _MISSING = {"None", "nan", "<NA>", "NaT"}  # how pandas and polars print that there is no value
 
 
@@ -29,6 +29,7 @@ def answer_frame(
     question_column: Hashable = "question",
     context_column: Hashable = None,
     on_bad_row: Literal["error", "empty"] = "error",
+    prefix: str = "",
 ) -> Frame:
     """The frame with the columns `fabir.bulk.columns.ANSWERS` added; its rows and columns stay.
 
@@ -43,6 +44,8 @@ def answer_frame(
         context_column: by default "context", or "passage" where there is none
         on_bad_row: what happens if a row has no question or no context; "error" refuses the frame,
             "empty" leaves all answers of the row empty
+        prefix: begins the names of the added columns; "predicted_" makes "predicted_answer" of
+            "answer"
 
     Raises:
         InputError: the frame is of another kind, lacks a column, or has a column with the name of
@@ -56,11 +59,12 @@ def answer_frame(
     if add is _add_to_dataset:
         table = table.with_format(None)
     names = list(table.column_names if add is _add_to_dataset else table.columns)
-    context = Columns().context_in(names) if context_column is None else context_column
+    columns = Columns(prefix=prefix)
+    context = columns.context_in(names) if context_column is None else context_column
     pair: Any = question_column, context
     check_there("the frame", {pair[0]: "question_column", pair[1]: "context_column"}, names)
     check_names("the frame", names, pair)
-    refuse_answers(names)
+    columns.refuse_answers(names, 'prefix="predicted_"')
     predictor = as_predictor(reader)
     texts = track(zip(*(table[name] for name in pair), strict=True), "answering", len(table))
     answers: Values = {name: [] for name in ANSWERS}
@@ -70,7 +74,7 @@ def answer_frame(
             row = next(given) if asked else {}
             for name, values in answers.items():
                 values.append(row.get(name))
-    return add(frame, answers)
+    return add(frame, dict(zip(columns.answers, answers.values(), strict=True)))
 
 
 def _questions(
@@ -113,8 +117,8 @@ def _add_to_pandas(frame: Any, values: Values) -> Any:
     kinds = {str: "string", int: "Int64", float: "float64"}
     added = frame.copy(deep=False)
     below = [""] * (frame.columns.nlevels - 1)
-    for name, kind in ANSWERS.items():
-        added[(name, *below) if below else name] = pandas.array(values[name], kinds[kind])
+    for (name, column), kind in zip(values.items(), ANSWERS.values(), strict=True):
+        added[(name, *below) if below else name] = pandas.array(column, kinds[kind])
     return added
 
 
@@ -122,7 +126,8 @@ def _add_to_polars(frame: Any, values: Values) -> Any:
     import polars
 
     return frame.with_columns(
-        polars.Series(name, values[name], kind) for name, kind in ANSWERS.items()
+        polars.Series(name, column, kind)
+        for (name, column), kind in zip(values.items(), ANSWERS.values(), strict=True)
     )
 
 
@@ -130,7 +135,8 @@ def _add_to_dataset(frame: Any, values: Values) -> Any:
     import datasets
 
     kinds = {str: "string", int: "int64", float: "float64"}
-    features = {name: datasets.Value(kinds[kind]) for name, kind in ANSWERS.items()}
+    types = [datasets.Value(kinds[kind]) for kind in ANSWERS.values()]
+    features = dict(zip(values, types, strict=True))
     if not len(frame):  # its columns would be lost
         both = datasets.Features(frame.features | features)
         whole = datasets.Dataset.from_dict({name: [] for name in both}, both)
@@ -140,7 +146,7 @@ def _add_to_dataset(frame: Any, values: Values) -> Any:
     form = dict(frame.format)
     return whole.with_format(
         form["type"],
-        columns=[*form["columns"], *ANSWERS],
+        columns=[*form["columns"], *values],
         output_all_columns=form["output_all_columns"],
         **form["format_kwargs"],
     )

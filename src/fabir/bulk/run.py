@@ -13,7 +13,7 @@ from fabir import __version__
 from fabir.answer.pipeline import QuestionAnsweringPipeline
 from fabir.answer.predictor import Predictor
 from fabir.answer.threshold import check_threshold
-from fabir.bulk.columns import ANSWERS, Columns, check_choice, find_ids, plan_output
+from fabir.bulk.columns import Columns, check_choice, find_ids, plan_output
 from fabir.bulk.engines import ENGINES, AnsweredChunk, Job
 from fabir.bulk.inputs import InputFile, check_ending, check_outside, find_inputs
 from fabir.bulk.journal import Journal
@@ -58,6 +58,7 @@ def answer_rows(
     context_column: str | None = None,
     id_column: str | None = None,
     keep: Sequence[str] | Literal["all"] = (),
+    prefix: str = "",
 ) -> BulkResult:
     """Answer every row of `source`, and write one row each to `output`, in order.
 
@@ -84,6 +85,8 @@ def answer_rows(
         id_column: by default "id", or the row's number if no row has one; a row without an id has
             none in the output
         keep: further columns of the input for the output; "all" stands for all
+        prefix: begins the names of the columns of the answers; "predicted_" makes
+            "predicted_answer" of "answer"
 
     Raises:
         InputError: a file cannot be read or written, a column is missing or has the name of a
@@ -99,7 +102,8 @@ def answer_rows(
     check_outside(sources, output)
     files = find_inputs(sources)
     _check_inputs(files, output, engine, resume)
-    columns = Columns(question_column, context_column, id_column, tuple(_listed(keep, "keep")))
+    kept = tuple(_listed(keep, "keep"))
+    columns = Columns(question_column, context_column, id_column, kept, prefix)
     planned = plan_output(files, columns)
     job = Job(
         files=files,
@@ -191,18 +195,21 @@ def _write_all(
             names = ", ".join(file.name for file in job.files[:3])
             raise InputError(f"{names}: none of its rows can be used, {done.bad:,} in all")
         journal.close()
-        _finish(journal, output, planned)
+        _finish(journal, output, planned, job.columns.answers)
     except BaseException:
         journal.leave()
         raise
     return done
 
 
-def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
+def _finish(
+    journal: Journal, output: Path, columns: dict[str, Any], answers: dict[str, type]
+) -> None:
     """Convert the answers to the output file, and remove the journal.
 
     Args:
         columns: see `plan_output`
+        answers: see `Columns`
     """
     if table_kind(output) == ".jsonl" and not is_gzipped(output):
         journal.note_end(journal.partial)
@@ -213,9 +220,9 @@ def _finish(journal: Journal, output: Path, columns: dict[str, Any]) -> None:
             with _rows(journal, "finding columns") as rows:
                 found = column_types(rows, columns)
             columns = found | {name: kind for name, kind in columns.items() if kind is not None}
-        own = {name: kind for name, kind in columns.items() if name not in ANSWERS}
+        own = {name: kind for name, kind in columns.items() if name not in answers}
         with _rows(journal, "writing") as rows:
-            write_table(output, rows, own | ANSWERS)
+            write_table(output, rows, own | answers)
         journal.note_end(output)
     journal.remove()
 

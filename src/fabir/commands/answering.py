@@ -116,6 +116,13 @@ def _add_rows(parser: argparse.ArgumentParser) -> None:
         "all names that follow, so DATA stands before it",
     )
     rows.add_argument(
+        "--prefix",
+        default="",
+        metavar="P",
+        help="begins the names of the columns of the answers: predicted_ makes predicted_answer of "
+        "answer (default: nothing)",
+    )
+    rows.add_argument(
         "--question-column",
         default="question",
         metavar="NAME",
@@ -188,10 +195,10 @@ def _predict(options: argparse.Namespace, rest: list[str]) -> None:
 def _refuse_row_options(options: argparse.Namespace) -> None:
     columns = options.context_column or options.id_column or options.question_column != "question"
     run = options.resume or options.on_bad_row != "error" or options.engine != "local"
-    if columns or run or options.keep or len(options.data) > 1:
+    if columns or run or options.keep or options.prefix or len(options.data) > 1:
         raise InputError(
-            "several inputs, --keep, --...-column, --resume, --on-bad-row and --engine are for "
-            "rows: name an --output that ends in .jsonl, .ndjson, .csv, .tsv or .parquet"
+            "several inputs, --keep, --prefix, --...-column, --resume, --on-bad-row and --engine "
+            "are for rows: name an --output that ends in .jsonl, .ndjson, .csv, .tsv or .parquet"
         )
 
 
@@ -214,6 +221,7 @@ def _predict_rows(options: argparse.Namespace) -> None:
             context_column=options.context_column,
             id_column=options.id_column,
             keep=options.keep,
+            prefix=options.prefix,
         )
     if done.before:
         print(f"already complete: {counted(done.rows, 'row')}", file=sys.stderr)
