@@ -1,19 +1,21 @@
-"""The retriever and the query engine in LlamaIndex."""
+"""The reader of files, the retriever and the query engine in LlamaIndex."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
+from fabir.errors import InputError, InputWarning
 from fabir.search.asker import Asker
 from fabir.search.index import Index
 
 pytest.importorskip("llama_index", reason="LlamaIndex is missing: pip install 'fabir[llamaindex]'")
 
+from llama_index.core import SimpleDirectoryReader
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.tools import QueryEngineTool
 
-from fabir.adapters.llamaindex import FabirQueryEngine, FabirRetriever
+from fabir.adapters.llamaindex import FabirQueryEngine, FabirReader, FabirRetriever
 
 
 def text_of(node: NodeWithScore) -> tuple[str, str]:
@@ -21,6 +23,31 @@ def text_of(node: NodeWithScore) -> tuple[str, str]:
     assert isinstance(node.node, TextNode)
     text = Path(node.metadata["file_path"]).read_text(encoding="utf-8")
     return node.text, text[node.node.start_char_idx : node.node.end_char_idx]
+
+
+def test_a_folder_is_read_as_an_index_would(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mill.MD").write_bytes((folder / "notes" / "mill.md").read_bytes())
+    (tmp_path / "tours.csv").write_text("tour,price\nWheel,12\nTower,9\n", encoding="utf-8")
+    extractor = FabirReader().file_extractor
+    read = SimpleDirectoryReader(str(tmp_path), file_extractor=extractor, raise_on_error=True)
+    mill, *tours = read.load_data()
+    assert "The mill was built in 1902 by Otto Berg." in mill.text
+    assert mill.metadata["title"] == "The mill of Lund"
+    assert [tour.text for tour in tours] == ["tour: Wheel\nprice: 12", "tour: Tower\nprice: 9"]
+    assert [tour.metadata["part"] for tour in tours] == ["1", "2"]
+    assert {Path(each.metadata["file_path"]).name for each in tours} == {"tours.csv"}
+    assert mill.metadata["file_name"] == "mill.MD"
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    for name, content in (("blank.txt", b" "), ("broken.docx", b"PK"), ("a.exe", b"MZ")):
+        (tmp_path / name).write_bytes(content)
+    reader = FabirReader()
+    with pytest.warns(InputWarning, match=r"blank\.txt: no text in it"):
+        assert reader.load_data(tmp_path / "blank.txt") == []
+    for name, problem in (("broken.docx", "damaged"), ("a.exe", "is none of")):
+        with pytest.raises(InputError, match=problem):
+            reader.load_data(str(tmp_path / name))
 
 
 def test_nodes_know_their_place(index: Index) -> None:

@@ -1,22 +1,56 @@
-"""A retriever and a query engine for LlamaIndex. Neither needs a language model."""
+"""A reader of files, a retriever and a query engine for LlamaIndex, without a language model."""
 
 import asyncio
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from fabir.adapters import needs
 from fabir.adapters.places import place_of
+from fabir.documents.reading import ENDINGS, read_documents
+from fabir.errors import InputWarning
 from fabir.search.asker import Asker, Found
 from fabir.search.index import Index, Passage
 
 with needs("llamaindex", "LlamaIndex", "llama_index"):
     from llama_index.core.base.response.schema import Response
     from llama_index.core.query_engine import CustomQueryEngine
+    from llama_index.core.readers.base import BaseReader
     from llama_index.core.retrievers import BaseRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import Document, NodeWithScore, QueryBundle, TextNode
 
     from fabir.adapters.tools import describe_result
 
 EMPTY = "Empty Response"  # what LlamaIndex's own query engines say
+
+
+class FabirReader(BaseReader):
+    """Reads files of all kinds that `fabir index` reads, one document for each record of a table or
+    a file of records, else one for each file.
+
+    `file_extractor` is for LlamaIndex's `SimpleDirectoryReader`: this reader for each ending.
+    """
+
+    @property
+    def file_extractor(self) -> dict[str, BaseReader]:
+        return dict.fromkeys(ENDINGS, self)
+
+    def lazy_load_data(
+        self, file: str | Path, extra_info: Mapping[str, Any] | None = None
+    ) -> Iterator[Document]:
+        """The documents of a file. Their metadata is `file_path`, `title`, the `part` if the file
+        has several, and `extra_info`, which goes before.
+
+        Raises:
+            InputError: the file is broken, too large or of an unknown kind, or the package that
+                reads it is missing.
+            InputWarning: the file has no text, or a part of it cannot be used.
+        """
+        for document in read_documents(Path(file), _warn):
+            own = {"file_path": str(file), "title": document.title, "part": document.part}
+            metadata = {name: value for name, value in own.items() if value}
+            yield Document(text=document.text, metadata=metadata | dict(extra_info or {}))
 
 
 class FabirRetriever(BaseRetriever):
@@ -61,6 +95,10 @@ class FabirQueryEngine(CustomQueryEngine):
 
     async def acustom_query(self, query_str: str) -> Response:
         return await asyncio.to_thread(self.custom_query, query_str)
+
+
+def _warn(line: str) -> None:
+    warnings.warn(line, InputWarning, stacklevel=2)
 
 
 def _node(passage: Passage) -> NodeWithScore:

@@ -51,6 +51,8 @@ _KINDS = {
     ".parquet": _Kind("parquet", "read_parquet", "parquet"),
 }
 
+ENDINGS = tuple(_KINDS)  # of files that can be read, in small letters
+
 
 def read_documents(
     path: Path,
