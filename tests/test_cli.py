@@ -25,6 +25,11 @@ from tiny import Files, dataset
     [
         (["serve", "--token", "abc"], "--token abc; did you mean --token-file?"),
         (["serve", "--tokenfile=abc"], "--tokenfile=abc; did you mean --token-file?"),
+        (
+            ["compact", "--reader", "fast", "--output", "x"],
+            "--reader; the model is named without it",
+        ),
+        (["export", "fast", "--output", "x"], "fast; did you mean --reader fast?"),
         (["readers", "--zzz"], "--zzz"),
         (["readers", "more", "words"], "more words"),
     ],

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from fabir import __version__
@@ -59,8 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
         options, rest = parser.parse_known_args(others)
         rest = keys + rest
         if rest and options.command_name not in ("train", "find-lr"):  # which take keys
-            taken = re.findall(r"--[\w-]+", options.parser.format_usage())
-            hint = _hint(rest[0].partition("=")[0], taken)
+            usage, name = options.parser.format_usage(), rest[0].partition("=")[0]
+            hint = _model_hint(name, usage) or _hint(name, re.findall(r"--[\w-]+", usage))
             options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
         if options.command_name in _TRAINS:
             tune_for_training()
@@ -106,6 +107,15 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
     near = get_close_matches(name, known, 1, cutoff=0.7)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def _model_hint(name: str, usage: str) -> str:
+    """How the command names a model, if it was named in the other way."""
+    if name == "--reader" and usage.split()[-1] == "DIR":
+        return "; the model is named without it"
+    if "--reader" in usage and (name in ("fast", "accurate") or Path(name).is_dir()):
+        return f"; did you mean --reader {name}?"
+    return ""
 
 
 @contextmanager
