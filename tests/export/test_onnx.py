@@ -36,7 +36,6 @@ from fabir.text.vocabulary import WordTable
 from fabir.training.distillation import teacher_probabilities
 from fabir.training.settings import TrainingConfig
 from factories import EXAMPLES, small_reader
-from model_folders import make_old
 from tiny import dataset
 
 pytestmark = pytest.mark.slow
@@ -312,29 +311,6 @@ def test_damaged_files_are_named(folders: tuple[Path, Path], tmp_path: Path) -> 
     shutil.copy(folders[0] / "words.safetensors", folder)
     with pytest.raises(InputError, match=r"words\.safetensors"):
         Predictor.load(folder)
-
-
-def test_an_exported_model_of_the_old_format_answers_too(
-    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It has one graph for passages together with questions, and no checksums."""
-    shutil.copytree(folders[1], tmp_path, dirs_exist_ok=True)
-    encode, whole = (onnx.load(tmp_path / name) for name in GRAPHS[1:])
-    encode = onnx.compose.add_prefix(encode, "of_", rename_inputs=False, rename_outputs=False)
-    nodes = [*encode.graph.node, *whole.graph.node]
-    weights = [*encode.graph.initializer, *whole.graph.initializer]
-    inputs = [each for each in whole.graph.input if each.name != "encoded"]
-    graph = onnx.helper.make_graph(nodes, "network", inputs, list(whole.graph.output), weights)
-    whole.graph.CopyFrom(graph)
-    onnx.save(whole, tmp_path / "network.onnx")
-    (tmp_path / "words.onnx").rename(tmp_path / "forms.onnx")
-    for name in GRAPHS[1:]:
-        (tmp_path / name).unlink()
-    make_old(tmp_path)
-    old, new = Predictor.load(tmp_path), Predictor.load(folders[1])
-    for pair in [*PAIRS, *PAIRS]:
-        assert _spans(next(old.read_all([pair], 3))) == _spans(next(new.read_all([pair], 3)))
-    assert "old format" in capsys.readouterr().err
 
 
 def test_a_model_that_is_saved_again_is_no_longer_exported(

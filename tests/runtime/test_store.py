@@ -158,7 +158,7 @@ def test_a_file_of_another_model_is_named(folder: Path, tmp_path: Path, name: st
 
 def test_files_that_config_does_not_name_are_not_read(folder: Path) -> None:
     expected = logits(TorchModel.load(folder))
-    (folder / "network.onnx").write_bytes(b"of another model")
+    (folder / "answer.onnx").write_bytes(b"of another model")
     model = load_model(folder)
     assert isinstance(model, TorchModel)
     assert torch.equal(logits(model), expected)

@@ -22,9 +22,6 @@ from fabir.runtime.store import (
     ANSWER,
     EMBED,
     ENCODE,
-    FORMS,
-    NETWORK,
-    OLD_ONNX,
     ONNX,
     read_settings,
     read_vocabulary,
@@ -115,7 +112,6 @@ class OnnxModel:
     _vectors: VectorTable = field(default_factory=VectorTable, init=False)
     steps = Steps(passage=8, question=4, types=1, characters=1)
     batch_words = 4096  # attention maps fit in the processor's cache
-    files = ONNX
 
     @classmethod
     def load(cls, folder: str | Path) -> "OnnxModel":
@@ -125,11 +121,10 @@ class OnnxModel:
             InputError: a file is missing, damaged or of another version.
         """
         folder = Path(folder)
-        kind = cls if (folder / ANSWER).exists() else _WholeGraph
-        settings = read_settings(folder, kind.files)
+        settings = read_settings(folder, ONNX)
         vocabulary = read_vocabulary(folder)
         words = read_words(folder, vocabulary, exported=True)
-        model = kind(vocabulary, words, folder.absolute(), *_decisions(settings), settings.files)
+        model = cls(vocabulary, words, folder.absolute(), *_decisions(settings), settings.files)
         model.reader = settings.reader
         model.open()
         return model
@@ -213,30 +208,6 @@ class OnnxModel:
     def _answer(self) -> _Graph:
         inputs = *Batch._fields, "vectors", "encoded"
         return _Graph(self.folder / ANSWER, inputs, ["start", "end"], "no_answer")
-
-
-class _WholeGraph(OnnxModel):
-    """A model exported in the old format: one graph takes passages and questions together, so
-    passages have no encoding of their own."""
-
-    files = OLD_ONNX
-
-    @cached_property
-    def _embed(self) -> _Graph:
-        return _Graph(self.folder / FORMS, ["rows", "characters"], ["vectors"])
-
-    @cached_property
-    def _answer(self) -> _Graph:
-        return _Graph(self.folder / NETWORK, [*Batch._fields, "vectors"], ["start", "end"])
-
-    def open(self) -> None:
-        _ = self._embed, self._answer
-
-    def embed(self, batch: Batch[np.ndarray], questions_only: bool = False) -> np.ndarray:
-        return super().embed(batch)
-
-    def encode(self, batch: Batch[np.ndarray], vectors: np.ndarray) -> np.ndarray:
-        return np.zeros((*batch.passage.shape, 0), np.float32)
 
 
 def _decisions(of: "Settings | OnnxModel") -> tuple[float, Calibration, Confidence]:

@@ -38,12 +38,10 @@ from fabir.text.vocabulary import Vocabulary
 
 VOCABULARY, WORDS, WEIGHTS = "vocabulary.json", "words.safetensors", "network.safetensors"
 EMBED, ENCODE, ANSWER = "words.onnx", "encode.onnx", "answer.onnx"
-FORMS, NETWORK, FURTHER = "forms.onnx", "network.onnx", "further.onnx"  # of the old format
 # In the order of replacement. A folder that has the last file needs no torch.
-FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, FORMS, FURTHER, NETWORK, EMBED, ENCODE, ANSWER
+FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, EMBED, ENCODE, ANSWER
 TORCH = VOCABULARY, WORDS, WEIGHTS  # the files that each kind of model needs
 ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
-OLD_ONNX = VOCABULARY, WORDS, FORMS, NETWORK
 _SHARED = VOCABULARY, WORDS  # files that may be in the folder above
 MAX_CHARACTERS = 256  # upper bound of a vocabulary's `max_characters`
 _MOST_BYTES = 1 << 30  # of vocabulary.json
@@ -76,13 +74,11 @@ def is_exported(folder: Path) -> bool:
         InputError: not a model's folder, a damaged one, or its graph is missing.
     """
     states = read_states(folder)
-    there = [name for name in (ANSWER, NETWORK) if (folder / name).exists()]
-    if states[0].old:
-        return bool(there)
-    named = [name for name in (ANSWER, NETWORK) if any(name in each.files for each in states)]
-    if named and not there and len(states) == 1:
-        raise InputError(f"cannot read {folder / named[0]}: it is missing; copy the folder again")
-    return bool(named and there)
+    path = folder / ANSWER
+    named = any(ANSWER in each.files for each in states)
+    if named and len(states) == 1 and not path.exists():
+        raise InputError(f"cannot read {path}: it is missing; copy the folder again")
+    return named and path.exists()
 
 
 def read_settings(folder: Path, names: Iterable[str]) -> Settings:
