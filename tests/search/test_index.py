@@ -539,6 +539,7 @@ def test_files_of_other_kinds_are_counted_once(tmp_path: Path) -> None:
         ("It has 51,234 inhabitants.", "What has 51234?"),
         ("It has 51 234 inhabitants.".replace(" 234", "\u202f234"), "What has 51,234?"),
         ("Nils's bridge fell.", "What was Nils’ thing?"),
+        ("opened: 1902-05-07, cost: 12", "What did they do on 7 May?"),
     ],
 )
 def test_a_word_is_found_however_it_is_spelt(tmp_path: Path, text: str, question: str) -> None:

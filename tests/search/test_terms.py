@@ -35,5 +35,17 @@ def test_names_have_a_capital_or_stand_behind_a_word_such_as_of(
     assert load_language(ENGLISH, False).names(question) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1854-12-01T10:00", "1854 12 01 december 1 t10 00"),
+        ("1854-13-01 1854-12-32 11854-12-01", "1854 13 01 1854 12 32 11854 12 01"),
+        ("in 2009-10", "in 2009 10"),
+    ],
+)
+def test_a_date_in_digits_has_the_name_of_its_month(text: str, found: str) -> None:
+    assert words(text) == found.split()
+
+
 def test_the_time_is_linear_on_hostile_text() -> None:
     assert words("a" * 100_000 + "-")

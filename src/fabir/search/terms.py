@@ -25,6 +25,11 @@ _LETTERS = str.maketrans(
 )
 _HYPHENATED = re.compile(r"(?<!\w)(\w{2,}+)-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
 _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 51,234
+_DATE = re.compile(r"(?<!\d)\d{4}-(0[1-9]|1[0-2])-([0-2]\d|3[01])(?!\d)")  # 1854-12-01
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
 ENGLISH = "english"
 # Those for which there are stems and stop words.
 LANGUAGES = (
@@ -37,7 +42,8 @@ def words(text: str) -> list[str]:
     """The words of `text`, in lower case and without accents.
 
     A word that is hyphenated at the end of a line is there as a whole and in two parts. Digits in
-    groups are one word.
+    groups are one word. A date such as 1854-12-01 has the name of its month and its day too, as
+    questions have them.
     """
     return [word.lower() for word in _cased_words(text)]
 
@@ -48,7 +54,12 @@ def _cased_words(text: str) -> list[str]:
         text = "".join(character for character in parts if not unicodedata.combining(character))
     if "-" in text:
         text = _HYPHENATED.sub(r"\1\2 \1 \2", text)
+        text = _DATE.sub(_with_names, text)
     return _find_words(_GROUPED.sub("", text))
+
+
+def _with_names(date: re.Match[str]) -> str:
+    return f"{date[0]} {_MONTHS[int(date[1]) - 1]} {int(date[2])} "
 
 
 @dataclass(frozen=True)
