@@ -241,7 +241,7 @@ def test_an_uncalibrated_models_threshold_of_no_answer_decides(index: Index) -> 
     assert Asker(index, pointing).ask("Who flew the kite?") == []
 
 
-def test_the_month_of_a_date_in_digits_is_no_unknown_name(tmp_path: Path) -> None:
+def test_the_month_of_a_date_is_no_unknown_name(tmp_path: Path) -> None:
     (tmp_path / "army.csv").write_text("date,size\n1854-12-01,32779\n1855-01-01,32393\n")
     index = Index.build([tmp_path / "army.csv"], tmp_path / "index")
     question = "How large was the army in December 1854?"

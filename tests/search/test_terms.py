@@ -40,10 +40,14 @@ def test_names_have_a_capital_or_stand_behind_a_word_such_as_of(
     [
         ("1854-12-01T10:00", "1854 12 01 december 1 t10 00"),
         ("1854-13-01 1854-12-32 11854-12-01", "1854 13 01 1854 12 32 11854 12 01"),
-        ("in 2009-10", "in 2009 10"),
+        ("1854/12/1, 1.12.1854", "1854 12 1 december 1 1 12 1854 december 1"),
+        ("in 2009-10, 10.0.0.1", "in 2009 10 10 0 0 1"),
+        ("Sep 19 1984", "sep september 19 1984"),
+        ("19-SEPT-84", "19 sept september 84"),
+        ("May 5, JULY 4; and jan met mar", "may 5 july 4 and jan met mar"),
     ],
 )
-def test_a_date_in_digits_has_the_name_of_its_month(text: str, found: str) -> None:
+def test_a_date_has_the_name_of_its_month(text: str, found: str) -> None:
     assert words(text) == found.split()
 
 
