@@ -35,7 +35,7 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
-_SHORT = {short: name for name in _MONTHS for short in (name[:3].lower(), name[:4].lower())}
+_SHORT = {name[:n].lower(): name for name in _MONTHS for n in (3, 4) if n < len(name)}
 _SHORT_CASED = frozenset(each for s in _SHORT for each in (s, s.upper(), s.capitalize()))
 ENGLISH = "english"
 # Those for which there are stems and stop words.
@@ -77,11 +77,7 @@ def _with_months(found: list[str]) -> Iterator[str]:
     for before, word, after in zip(["", *found], found, [*found[1:], ""], strict=False):
         yield word
         month = _SHORT.get(word.lower())
-        if (
-            month
-            and month.lower() != word.lower()
-            and (before[:1].isdigit() or after[:1].isdigit())
-        ):
+        if month and (before[:1].isdigit() or after[:1].isdigit()):
             yield month
 
 
