@@ -45,6 +45,12 @@ def test_a_folder_that_cannot_be_read_is_named(
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(InputError, match="cannot read parts/c: Permission denied"):
         names(folder)
+    for pattern in ("parts/**/*.parquet", "parts/*/d.parquet", "p*/c/*"):
+        with pytest.raises(
+            InputError, match=r"cannot read parts/(c|_temporary): Permission denied"
+        ):
+            names(pattern)
+    assert names("parts/*.csv") == ["parts/b.csv"]
     with pytest.raises(InputError, match="cannot read parts/c: Permission denied"):
         check_outside([folder], Path("out.csv"))
     (folder / "c").rename("c")

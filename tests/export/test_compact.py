@@ -14,8 +14,10 @@ from factories import EXAMPLES, batch_of, small_reader
 def test_all_words_and_rounding_change_logits_little(tmp_path: Path) -> None:
     model = small_reader()
     model.save(tmp_path / "whole")
+    (tmp_path / "whole" / "LICENSE").write_text("of the weights")
     compact(tmp_path / "whole", tmp_path / "small", words=1000)
     small = TorchModel.load(tmp_path / "small")
+    assert (tmp_path / "small" / "LICENSE").read_text() == "of the weights"
     assert small.vocabulary == model.vocabulary
     scale = model.fixed_rows.abs().amax(dim=1, keepdim=True)
     assert ((small.fixed_rows - model.fixed_rows).abs() <= 0.51 / 127 * scale + 1e-3).all()

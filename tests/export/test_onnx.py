@@ -60,12 +60,18 @@ def in_8_bits(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
 
     output, data = tmp_path_factory.mktemp("int8"), tmp_path_factory.mktemp("asked") / "asked.json"
     write_squad(dataset(), data)
+    licence = folders[0] / "LICENSE"
+    licence.write_text("of the weights")
     arguments = folders[0], "--output", output, "--quantise", "int8", "--calibrate", data
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as written:
         patch.setattr(onnx_export, "_write_graphs", copy_graphs)
         main(["export", "--reader", *map(str, arguments)])
     report = json.loads(written.getvalue())
     assert 1e-5 < report["largest_logit_difference"] < 1
+    copied = output / licence.name
+    assert copied.read_text() == licence.read_text()
+    licence.unlink()
+    copied.unlink()
     assert report["bytes"] == sum(path.stat().st_size for path in output.iterdir())
     return output
 

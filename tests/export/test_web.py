@@ -82,6 +82,7 @@ def test_other_people_s_files_are_not_replaced(tmp_path: Path, runtime: Path) ->
 def test_a_licence_is_the_model_s_own_or_none(tmp_path: Path, runtime: Path) -> None:
     model, site = tmp_path / "clone" / "model", tmp_path / "site"
     copy_model(BUNDLED, model)
+    (model / "LICENSE").unlink()
     (model.parent / "LICENSE").write_text("of the clone")
     write_page(BUNDLED, site, runtime)
     write_page(model, site, runtime)

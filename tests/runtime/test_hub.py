@@ -70,7 +70,7 @@ def test_a_pushed_model_is_got_by_name(hub: Hub) -> None:
     assert 'from_pretrained("me/small")' in (hub.folder / "me/small/README.md").read_text()
     answers = Predictor(model).answer(*ASKED)
     assert Predictor.from_pretrained("me/small", revision="v1").answer(*ASKED) == answers
-    assert hub.calls[-1] == ("me/small", {"revision": "v1", "allow_patterns": list(FILES)})
+    assert hub.calls[-1] == ("me/small", {"revision": "v1", "allow_patterns": [*FILES, "LICENSE"]})
     for name in ("me/small", Path("me/small")):
         assert Predictor.load(name).answer(*ASKED) == answers
         assert Predictor(TorchModel.from_pretrained(name)).answer(*ASKED) == answers
@@ -98,6 +98,7 @@ def test_a_model_card_is_kept(hub: Hub) -> None:
 def test_a_bundled_model_is_pushed_with_its_words_and_card(hub: Hub) -> None:
     push(BUNDLED, "me/fast")
     assert "network" in (hub.folder / "me/fast/README.md").read_text()
+    assert "CC BY-SA 4.0" in (hub.folder / "me/fast/LICENSE").read_text()
     answers = Predictor.load().answer(*ASKED)
     assert Predictor.from_pretrained("me/fast").answer(*ASKED) == answers
 

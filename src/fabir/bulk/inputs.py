@@ -119,6 +119,7 @@ def _here(name: str) -> Iterator[InputFile]:
         for each in _tables(name, below, path):
             yield from _here(each)
     elif _is_pattern(name) and not path.exists():
+        _check_folders(name)
         for each in _found(name, sorted(glob.glob(name, recursive=True))):
             yield from _here(each)
     else:
@@ -127,6 +128,17 @@ def _here(name: str) -> Iterator[InputFile]:
         partition = _partition(path)
         same = [str(path.resolve()), state.st_size, state.st_mtime_ns, partition]
         yield InputFile(name, state.st_size, same, partition)
+
+
+def _check_folders(pattern: str) -> None:
+    """Raises an InputError if a folder in which a pattern looks cannot be read. `glob` passes over
+    it."""
+    parts = Path(pattern).parts
+    first = next(place for place, part in enumerate(parts) if _is_pattern(part))
+    for place in range(first, len(parts)):
+        for folder in glob.iglob(os.path.join(*parts[:place], ""), recursive=True):
+            with reading(Path(folder)):
+                os.scandir(folder).close()
 
 
 def _folders(top: Path) -> Iterator[tuple[Path, list[str]]]:

@@ -327,7 +327,7 @@ def _add_readers(parser: argparse.ArgumentParser) -> None:
 
 def _readers(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.runtime.cards import find_trained
-    from fabir.runtime.locate import BUNDLED_MODELS
+    from fabir.runtime.store import BUNDLED_MODELS
 
     if not options.detail:
         print(f"{'trained':<40}{'MB':>6}{'F1':>8}{'EM':>8}")

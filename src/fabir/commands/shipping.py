@@ -54,7 +54,7 @@ def _calibrate(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _refuse_bundled(reader: Path) -> None:
-    from fabir.runtime.locate import BUNDLED_MODELS
+    from fabir.runtime.store import BUNDLED_MODELS
 
     folder = (reader if reader.exists() else BUNDLED_MODELS / reader).resolve()
     if folder.is_dir() and folder.is_relative_to(BUNDLED_MODELS.resolve()):

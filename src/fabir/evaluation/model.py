@@ -11,7 +11,8 @@ from fabir.data.dataset import Dataset
 from fabir.evaluation.analysis import analyse
 from fabir.evaluation.squad import evaluate
 from fabir.plots import short_names
-from fabir.runtime.locate import BUNDLED_MODELS, find_model
+from fabir.runtime.locate import find_model
+from fabir.runtime.store import BUNDLED_MODELS
 
 
 def given_by(predictor: Predictor, data: Dataset) -> Given:

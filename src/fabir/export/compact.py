@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import writing
-from fabir.runtime.store import check_vacant
+from fabir.runtime.store import check_vacant, copy_licence
 from fabir.runtime.torch_model import TorchModel
 
 
@@ -38,4 +38,5 @@ def compact(source: Path, output: Path, words: int) -> int:
     with writing(output):
         check_vacant(output)
         keep_words(TorchModel.load(source), words).save(output, small=True)
+        copy_licence(source, output)
     return sum(path.stat().st_size for path in output.iterdir() if path.is_file())

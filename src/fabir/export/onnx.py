@@ -36,6 +36,7 @@ from fabir.runtime.store import (
     WEIGHTS,
     WORDS,
     check_vacant,
+    copy_licence,
     model_files,
     path_of,
     write_model,
@@ -121,6 +122,8 @@ def export(
             },
             keep=[WEIGHTS] if inplace else [],
         )
+        if not inplace:
+            copy_licence(source, output)
     files = model_files(output)
     report: dict[str, Any] = {
         "largest_logit_difference": difference,

@@ -15,10 +15,17 @@ from fabir.answer.passages import is_punctuation
 from fabir.data.download import Collection, download
 from fabir.errors import InputError
 from fabir.files import cache_folder, check_output, replacing, writing
-from fabir.runtime.locate import BUNDLED_MODELS
 from fabir.runtime.onnx_model import OnnxModel
 from fabir.runtime.settings import SETTINGS
-from fabir.runtime.store import ONNX, is_exported, path_of, read_vocabulary
+from fabir.runtime.store import (
+    LICENCE,
+    ONNX,
+    copy_file,
+    is_exported,
+    licence_of,
+    path_of,
+    read_vocabulary,
+)
 from fabir.text import tokens
 from fabir.text.normalise import STOP_WORDS
 
@@ -38,7 +45,6 @@ _RUNTIME_FILES = {  # and their names here; many servers do not know the kind of
 _SCRIPTS = Path(__file__).parents[1] / "web"
 _CHARACTERS = "characters.js"  # is written first: its head tells a page from other people's files
 _HEAD = "// Classes of characters, as Python has them. Written by fabir export --web."
-_LICENCE = "LICENSE"
 # The classes of characters in the patterns of `fabir.text`. A browser's own ones are those of
 # another version of Unicode, or of ASCII alone.
 _CLASSES = {
@@ -127,20 +133,18 @@ def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
             with replacing(folder / written) as temporary, open(temporary, "wb") as file:
                 shutil.copyfileobj(content, file)
             yield folder / written
-    for name in (_LICENCE, "ThirdPartyNotices.txt"):  # which this package has not
-        yield _copy(Path(onnxruntime.__file__).parent / name, folder / name)
+    for name in (LICENCE, "ThirdPartyNotices.txt"):  # which this package has not
+        yield copy_file(Path(onnxruntime.__file__).parent / name, folder / name)
 
 
 def _copy_model(source: Path, folder: Path) -> Iterator[Path]:
     paths = {name: path_of(source, name) for name in (SETTINGS, *ONNX)}
-    bundled = source.resolve().parent == BUNDLED_MODELS.resolve()
-    licence = (BUNDLED_MODELS if bundled else source) / _LICENCE
-    if licence.exists():
-        paths[_LICENCE] = licence
+    if (licence := licence_of(source)).exists():
+        paths[LICENCE] = licence
     else:
-        (folder / _LICENCE).unlink(missing_ok=True)  # another model's, which was here
+        (folder / LICENCE).unlink(missing_ok=True)  # another model's, which was here
     for name, path in paths.items():
-        yield _copy(path, folder / name)
+        yield copy_file(path, folder / name)
 
 
 def write_scripts(folder: Path) -> Iterator[Path]:
@@ -150,13 +154,7 @@ def write_scripts(folder: Path) -> Iterator[Path]:
         temporary.write_text(_character_classes(), encoding="utf-8")
     yield path
     for script in sorted(_SCRIPTS.iterdir()):
-        yield _copy(script, folder / script.name)
-
-
-def _copy(path: Path, copy: Path) -> Path:
-    with replacing(copy) as temporary:
-        shutil.copyfile(path, temporary)
-    return copy
+        yield copy_file(script, folder / script.name)
 
 
 def _character_classes() -> str:

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fabir.errors import InputError
-from fabir.runtime.store import FILES, SETTINGS, copy_model
+from fabir.runtime.store import FILES, LICENCE, SETTINGS, copy_model
 
 _CARD = """---
 library_name: fabir
@@ -42,7 +42,7 @@ def fetch(name: str, revision: str | None = None) -> Path:
         ) from error
     try:
         folder = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=list(FILES)
+            name, revision=revision, allow_patterns=[*FILES, LICENCE]
         )
     except Exception as error:  # of the hub, of HTTP or of the file system
         raise InputError(f"there is no folder {name}, {_why_no_download(error)}") from error

@@ -7,8 +7,8 @@ from typing import Any
 
 from fabir.errors import InputError
 from fabir.runtime.hub import fetch
+from fabir.runtime.store import BUNDLED_MODELS
 
-BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
 BUNDLED = BUNDLED_MODELS / "fast"  # the default
 _NAMES = {"fast": BUNDLED, "accurate": BUNDLED_MODELS / "accurate"}
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")

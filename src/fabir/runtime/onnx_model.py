@@ -14,12 +14,12 @@ import numpy as np
 from fabir.data.batches import Batch, SpanLogits, Steps
 from fabir.errors import InputError
 from fabir.process_settings import NO_TELEMETRY, temporary_defaults
-from fabir.runtime.locate import BUNDLED_MODELS
 from fabir.runtime.memory import VectorTable
 from fabir.runtime.processors import lacks_vnni, processors
 from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence, Settings
 from fabir.runtime.store import (
     ANSWER,
+    BUNDLED_MODELS,
     EMBED,
     ENCODE,
     ONNX,

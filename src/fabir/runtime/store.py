@@ -43,6 +43,8 @@ FILES = SETTINGS, VOCABULARY, WORDS, WEIGHTS, EMBED, ENCODE, ANSWER
 TORCH = VOCABULARY, WORDS, WEIGHTS  # the files that each kind of model needs
 ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
 _SHARED = VOCABULARY, WORDS  # files that may be in the folder above
+LICENCE = "LICENSE"  # of the weights; the bundled models have one in the folder above
+BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
 MAX_CHARACTERS = 256  # upper bound of a vocabulary's `max_characters`
 _MOST_BYTES = 1 << 30  # of vocabulary.json
 
@@ -61,10 +63,31 @@ def model_files(folder: Path) -> dict[str, Path]:
 
 
 def copy_model(folder: Path, copy: Path) -> None:
-    """Copy a model's files into one folder, with those that it shares with other models."""
+    """Copy a model's files into one folder, with those that it shares with other models, and the
+    licence of its weights."""
     for name, path in model_files(folder).items():
-        with replacing(copy / name) as temporary:
-            shutil.copyfile(path, temporary)
+        copy_file(path, copy / name)
+    copy_licence(folder, copy)
+
+
+def licence_of(folder: Path) -> Path:
+    """The path of the licence of a model's weights, which may not be there."""
+    bundled = folder.resolve().parent == BUNDLED_MODELS.resolve()
+    return (BUNDLED_MODELS if bundled else folder) / LICENCE
+
+
+def copy_licence(folder: Path, copy: Path) -> None:
+    """Copy the licence of a model's weights, if there is one, into the folder of a model made of
+    it."""
+    if (licence := licence_of(folder)).exists():
+        copy_file(licence, copy / LICENCE)
+
+
+def copy_file(path: Path, copy: Path) -> Path:
+    """Write a copy of a file in one piece; returns its path."""
+    with replacing(copy) as temporary:
+        shutil.copyfile(path, temporary)
+    return copy
 
 
 def is_exported(folder: Path) -> bool:
