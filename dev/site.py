@@ -2,12 +2,16 @@
 
 Links to this repository on GitHub are looked up in the working tree; other addresses are not asked.
 
-python dev/site.py [FOLDER]   build/site by default: the pages are in FOLDER/site
+python dev/site.py [FOLDER] [--demo]   build/site by default: the pages are in FOLDER/site
+
+With --demo there is also FOLDER/site/demo, where the bundled model answers in the browser. GitHub
+Pages, or any other server of files, can serve all of it.
 
 Pages link to other files of the repository as GitHub needs it, such as ../dev/LOG.md. The site has
 only the files of docs/, so it is built from a copy in which such links are addresses on GitHub.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -20,6 +24,9 @@ from urllib.parse import unquote, urlsplit
 
 from markdown import markdown
 from selectolax.lexbor import LexborHTMLParser
+
+from fabir.export.web import write_page
+from fabir.runtime.locate import BUNDLED
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -123,4 +130,11 @@ def build(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site")))
+    parser = argparse.ArgumentParser(description="Builds the documentation site.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "site")
+    parser.add_argument("--demo", action="store_true", help="with a page that answers")
+    options = parser.parse_args()
+    pages = build(options.folder)
+    if options.demo:
+        write_page(BUNDLED, pages / "demo")
+    print(pages)
