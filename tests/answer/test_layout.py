@@ -52,6 +52,22 @@ def test_names_are_words_in_any_spelling() -> None:
     assert best("item_no: 3\nis_crossing: gorge", "What does it cross?") == "gorge"
 
 
+DATED = "day\tvisitors\n1854-11-{}\t12\n1854-12-{}\t15\n1855-12-{}\t9\n"
+
+
+@pytest.mark.parametrize(
+    "dated", [DATED.format("02", "02", "02"), "day\tvisitors\n2.11.1854\t12\n2.12.1854\t15"]
+)
+def test_a_date_in_digits_has_the_name_of_its_month(dated: str) -> None:
+    assert best(dated, "How many visitors came in December 1854?") == "15"
+    assert best(dated, "How many visitors came on 2 November 1854?") == "12"
+
+
+def test_a_date_of_a_question_has_it_too() -> None:
+    named = "day\tvisitors\nNovember 2\t14\nDecember 2\t15"
+    assert best(named, "How many visitors came on 1854-12-02?") == "15"
+
+
 def test_cells_between_tabs_may_be_empty() -> None:
     table = "\tname\twidth\tcare\n\tIrish linen\t\tcold\n\tTaffeta\t112 cm\thot"
     assert best(table, "What care does Irish linen need?") == "cold"

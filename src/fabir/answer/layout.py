@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fabir.text.dates import may_have_date, name_months
 from fabir.text.normalise import STOP_WORDS
 
 # What is added to logits at most. Fitted to held-back tables and documents, see dev/LOG.md.
@@ -75,7 +76,7 @@ class Layout:
 
         Shape: -> [pieces + 1] float32
         """
-        asked = _words(question)
+        asked = _words(name_months(question))
         shared = [row & asked for row in self.rows]
         counts = Counter(chain.from_iterable(shared))
         rarity = {word: math.log((len(shared) + 1) / n) for word, n in counts.items()}
@@ -100,6 +101,7 @@ def find_layout(text: str, unwrapped: str) -> Layout | None:
     if "\n" not in text:
         return None
     layout = Layout([], [], [])
+    dated = name_months if may_have_date(text) else str  # most texts have no date
     for block in _BLOCK.finditer(text):
         weight = _ROW
         lines = [found.span() for found in _FILLED.finditer(text, *block.span())]
@@ -113,7 +115,8 @@ def find_layout(text: str, unwrapped: str) -> Layout | None:
                 Piece(start, end, len(layout.rows), _words(name) if name else _NO_WORDS)
                 for start, end, name in row
             )
-            layout.rows.append(_words("\n".join(text[start:end] for start, end, _ in row)))
+            cells = "\n".join(text[start:end] for start, end, _ in row)
+            layout.rows.append(_words(dated(cells)))
             layout.weights.append(weight)
     return layout if layout.pieces else None
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fabir.errors import InputError
 from fabir.locks import make_lock
+from fabir.text.dates import MONTHS, name_months
 from fabir.text.normalise import STOP_WORDS
 from fabir.text.tokens import UNSPACED
 
@@ -25,17 +26,7 @@ _LETTERS = str.maketrans(
 )
 _HYPHENATED = re.compile(r"(?<!\w)(\w{2,}+)-[ \t]*\r?\n[ \t]*([^\W\d_]\w+)")
 _GROUPED = re.compile(r"(?<=\d)[,.'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")  # 51,234
-_find_date = re.compile(r"\d([-/.])\d\d?\1\d").search  # or something like it, ten times as fast
-_MONTH, _DAY = r"(?P<month>0?[1-9]|1[0-2])", r"(?P<day>0?[1-9]|[12]\d|3[01])"
-_DATES = [  # 1854-12-01, 1854/12/01; 1.12.1854
-    re.compile(rf"(?<!\d)\d{{4}}([-/]){_MONTH}\1{_DAY}(?!\d)"),
-    re.compile(rf"(?<![\d.]){_DAY}\.{_MONTH}\.\d{{4}}(?!\d)"),
-]
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
-)
-_SHORT = {name[:n].lower(): name for name in _MONTHS for n in (3, 4) if n < len(name)}
+_SHORT = {name[:n].lower(): name for name in MONTHS for n in (3, 4) if n < len(name)}
 _SHORT_CASED = frozenset(each for s in _SHORT for each in (s, s.upper(), s.capitalize()))
 ENGLISH = "english"
 # Those for which there are stems and stop words.
@@ -61,15 +52,8 @@ def _cased_words(text: str) -> list[str]:
         text = "".join(character for character in parts if not unicodedata.combining(character))
     if "-" in text:
         text = _HYPHENATED.sub(r"\1\2 \1 \2", text)
-    if _find_date(text):
-        for date in _DATES:
-            text = date.sub(_with_names, text)
-    found = _find_words(_GROUPED.sub("", text))
+    found = _find_words(_GROUPED.sub("", name_months(text)))
     return found if _SHORT_CASED.isdisjoint(found) else list(_with_months(found))
-
-
-def _with_names(date: re.Match[str]) -> str:
-    return f"{date[0]} {_MONTHS[int(date['month']) - 1]} {int(date['day'])} "
 
 
 def _with_months(found: list[str]) -> Iterator[str]:

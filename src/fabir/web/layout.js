@@ -11,6 +11,15 @@ const LABELLED = new RegExp(
   `^[${SPACE}]*([^${SPACE}:][^:\\n]{0,40}?):[${GAP}]+(?=[^${SPACE}])`,
   "u",
 );
+const MONTH = "(?<month>0?[1-9]|1[0-2])", DAY = "(?<day>0?[1-9]|[12][0-9]|3[01])";
+const DATES = [ // as fabir.text.dates has them
+  new RegExp(`(?<![0-9])[0-9]{4}([-/])${MONTH}\\1${DAY}(?![0-9])`, "gu"),
+  new RegExp(`(?<![0-9.])${DAY}\\.${MONTH}\\.[0-9]{4}(?![0-9])`, "gu"),
+];
+const MONTHS = [
+  ..."January February March April May June July August September".split(" "),
+  ..."October November December".split(" "),
+];
 const LEADING = new RegExp(`^[${SPACE}]+`, "u");
 const WORDS = new RegExp(`[${WORD}]+`, "gu");
 const STOPPED = new Set(STOP_WORDS);
@@ -24,7 +33,8 @@ class Layout {
     for (const { start, end, name } of cells) {
       this.pieces.push({ start, end, row: this.rows.length, name: wordsOf(name) });
     }
-    const words = wordsOf(cells.map(({ start, end }) => text.slice(start, end)).join("\n"));
+    const row = cells.map(({ start, end }) => text.slice(start, end)).join("\n");
+    const words = wordsOf(nameMonths(row));
     this.rows.push({ words, weight });
   }
 
@@ -39,7 +49,7 @@ class Layout {
 
   /** What is added to the logits of each piece's words; the last number is 0, for words of none. */
   support(question) {
-    const asked = wordsOf(question), counts = new Map();
+    const asked = wordsOf(nameMonths(question)), counts = new Map();
     const shared = this.rows.map(({ words }) => [...asked].filter((word) => words.has(word)));
     for (const word of shared.flat()) counts.set(word, (counts.get(word) ?? 0) + 1);
     const rarity = (word) => Math.log((shared.length + 1) / counts.get(word));
@@ -113,6 +123,15 @@ function labelled(text, lines) {
   });
   const different = new Set(cells.map(({ name }) => name)).size === cells.length;
   return 2 * cells.length > lines.length && different ? [cells] : undefined;
+}
+
+/** The text, and behind each date the name of its month, and its day without a 0 before it. */
+function nameMonths(text) {
+  const named = (date, ...found) => {
+    const { month, day } = found.at(-1);
+    return `${date} ${MONTHS[month - 1]} ${Number(day)} `;
+  };
+  return DATES.reduce((dated, pattern) => dated.replace(pattern, named), text);
 }
 
 /** The beginnings of a text's words with content. */
