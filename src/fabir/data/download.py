@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from fabir.errors import InputError
 
@@ -71,6 +72,7 @@ def download(
 def _fetch(collection: Collection, file: str, folder: Path) -> Path:
     try:
         import pooch
+        from requests.exceptions import ConnectionError as NoConnection
     except ImportError as error:
         raise InputError("downloading needs pooch: pip install 'fabir[download]'") from error
     from rich.console import Console
@@ -92,6 +94,8 @@ def _fetch(collection: Collection, file: str, folder: Path) -> Path:
             return Path(pooch.retrieve(url, known, file, folder, downloader=downloader))
     except OSError as error:  # errors of requests are OSErrors
         reason = " ".join(str(error).split())
+        if type(error) is NoConnection:  # those below it have reasons of their own
+            reason = f"there is no connection to {urlsplit(url).netloc}"
         raise InputError(f"cannot fetch {url} to {folder}: {reason}") from error
     except ValueError as error:
         message = f"{url} came with another checksum than the recorded one and was not kept"
