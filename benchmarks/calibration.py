@@ -74,7 +74,7 @@ class Candidate(NamedTuple):
     """An answer from a search.
 
     highest: the best passage's search score
-    unknown_name: whether the question has a name that no passage has
+    unknown_name: whether the question has a name that the answer's document lacks
     lead: the search score of the answer's passage, minus `highest`
     certainty: the logarithm of the answer's score
     answerable: the logarithm of the probability that its passage has an answer
@@ -302,11 +302,10 @@ def candidates(
     readings = predictor.read_all(asker.pairs(question, passages), SPANS)
     found = asker.found(question, passages, readings)
     highest = highest_score(found)
-    unknown = float(bool(index.unknown_names(question)))
     return [
         Candidate(
             highest,
-            unknown,
+            float(passage.lacks_name),
             -min(max(highest - passage.score, 0.0), FURTHEST),
             math.log(max(answer.score, 1e-30)),
             math.log(max(1 - reading.no_answer, 1e-30)),

@@ -47,6 +47,13 @@ def test_the_cell_of_a_named_row_and_column_has_most(text: str) -> None:
     assert best(text, "How wide is it? The width of Alpaca twill!") == "133 cm"
 
 
+def test_names_of_columns_may_be_short() -> None:
+    table = "site   lat   long   lead\nMarl   57.2   11.9   Ann Holm\nTern   58.1   12.4   Bo Frey"
+    assert best(table, "What is the latitude of Tern?") == "58.1"
+    assert best(table, "At which longitude is Marl?") == "11.9"
+    assert best(table, "Who leads Tern?") == "Bo Frey"
+
+
 def test_names_are_words_in_any_spelling() -> None:
     assert best(ALIGNED, "How many metres are left of taffeta?") == "250.6"
     assert best("item_no: 3\nis_crossing: gorge", "What does it cross?") == "gorge"

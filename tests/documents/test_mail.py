@@ -90,7 +90,8 @@ def test_attachments_are_named(tmp_path: Path) -> None:
     mail.add_attachment(b"%PDF", "application", "pdf", filename="plan.pdf")
     mail.add_attachment("a,b", "csv", filename="t.csv")
     found, [losses] = read(tmp_path, mail)
-    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns."
+    named = "Attachment: plan.pdf\n\nAttachment: t.csv"
+    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns.\n\n{named}"
     assert losses.endswith("attachment plan.pdf is not read (and 1 more)")
 
 

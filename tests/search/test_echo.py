@@ -42,6 +42,8 @@ def test_everything_else_stays_where_it_was(text: str) -> None:
         "1. When was the Marl tower built?\n\n2. Who built the Marl tower?",
         "4.1 When was the Marl tower built?\n\n4.2 Who built the Marl tower?",
         "viii) When was the Marl tower built?\n\nix) Who built the Marl tower?",
+        'for each in ask("When was the Marl tower built?", passage, top_k=3):',
+        "fabir ask 'When was the Marl tower built?' --index notes",
     ],
 )
 def test_a_repeated_question_is_blank(text: str) -> None:
@@ -63,6 +65,10 @@ def test_a_repeated_question_is_blank(text: str) -> None:
         "When was the Marl tower built?\nThanks to a gift of 1770 it was built in 1771.",
         "When the Marl tower was built, the town had a wall.",
         "Where is the museum? It is beside the Marl tower.",
+        'ask("When was the Marl tower built?", "It was built in 1771.")',
+        '{"question": "When was the Marl tower built?", "answer": "1771"}',
+        '"When was the Marl tower built?" asked Ann. "In 1771," said Bo.',
+        'ask("Where is the museum?", passage)',
     ],
 )
 def test_other_sentences_stay(text: str) -> None:

@@ -51,8 +51,14 @@ def test_an_answer_begins_behind_the_number_of_its_item(text: str, answer: str, 
         ("in 1902.The mill", "1902", "1902"),
         ("a kite (new)", "kite", "kite"),
         ("a kite.", "kite", "kite"),
+        ("java.util contains Date", "util", "java.util"),
+        ("the map of docs.mill_house.org here", "house", "docs.mill_house.org"),
+        ("in 1902.the mill", "the mill", "the mill"),
+        ("It was old.Ida mended it", "Ida", "Ida"),
+        ("a _kite", "kite", "kite"),
     ],
 )
-def test_an_answer_does_not_end_inside_a_name(text: str, answer: str, shown: str) -> None:
+def test_an_answer_is_not_a_part_of_a_name(text: str, answer: str, shown: str) -> None:
     start = text.index(answer)
-    assert text[start : whole_name(text, start + len(answer))] == shown
+    start, end = whole_name(text, start, start + len(answer))
+    assert text[start:end] == shown

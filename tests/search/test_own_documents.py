@@ -39,6 +39,7 @@ TEXTS = {
     "pumps.tsv": "pump\tkeeper\nRusk\tIda Strand\nVelm\tNils Berg\n",
     "spire.rst": "Spires\n======\n\nThe spire of Carrow was built in 1499.\n",
     "chapel.markdown": "# Chapels\n\nThe chapel of Anholt was built in 1702.\n",
+    "watch.log": "09:12 <ida> The pump of Vestre was mended by Olaf Grue.\n09:15 <bo> Thanks!\n",
     "prices.html": "<p>The red kite costs 9 pounds.</p><p hidden>The hidden price of the blue kite "
     "is 12 pounds.</p><p style='display: none'>The secret price is 13 pounds.</p>",
     "fees.html": "<nav><a>Home</a> <a>Fees of Graustein</a></nav><main><p>The fee of Graustein is "
@@ -163,6 +164,7 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Asker:
         ("Who is the keeper of the Velm pump?", "Nils Berg", "pumps.tsv#2, line 3"),
         ("When was the spire of Carrow built?", "1499", "spire.rst, line 4"),
         ("When was the chapel of Anholt built?", "1702", "chapel.markdown, line 3"),
+        ("Who mended the pump of Vestre?", "Olaf Grue", "watch.log, line 1"),
         ("When was the mill of Corm built?", "1902", "aes.pdf, page 1"),
         ("Who opened the café of Cape Orrin?", "Zoë Müller", "page.html"),
         ("Who bought the mill of Jæren?", "Jürgen Hölm", "utf-16.txt, line 1"),

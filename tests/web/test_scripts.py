@@ -74,6 +74,7 @@ TABLES = [
     "\tName\tarea\t\n      \n\tTaffeta\t\t \n\tIrish linen\t275 cm\t \n\tThree\tcells",
     "Name: Sailcloth\nmainColour: moss\n\nName: Taffeta\nmainColour: İndigo 𝔘𝔫𝔦𝔠𝔬𝔡𝔢\nUse:\n",
     "day\tset\n1854-12-01\t3 Irish\n2.12.1854\t4 linen\n1854/12/3\t5\nin 9-12-1854\t6 area",
+    "site   lat   col\nTwin   57.2   red\nTaffeta   58.1   moss",
     "Ann: Where is Bo?\nBo: Here.\nAnn: The colour is Irish.\n\nOne paragraph about a Twin.",
 ]
 
@@ -81,7 +82,7 @@ TABLES = [
 def test_layouts_support_the_same_words(scripts: Path, texts: list[str]) -> None:
     question = (
         "What is the max depth of Upper Twin, the main colour of Taffeta, Irish linen's area, and "
-        "set on 2 December?"
+        "set on 2 December? Its latitude?"
     )
     chance = random.Random(2)
     some = [(text, " ".join(chance.choices(text.split() or ["x"], k=3))) for text in texts[:2000]]

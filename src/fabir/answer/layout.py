@@ -23,6 +23,7 @@ from fabir.text.normalise import STOP_WORDS
 # What is added to logits at most. Fitted to held-back tables and documents, see dev/LOG.md.
 _ROW, _LINE, _COLUMN = 1.7, 0.45, 1.15
 _beginning = itemgetter(slice(5))  # the letters of a word that count: "crosses" is "crossing"
+_SHORTEST = 3  # letters of a column's short name: "lat" is "latitude"
 
 _BLOCK = re.compile(r"(?:[^\n]+(?:\n|\Z))+")  # lines without an empty one between
 _FILLED = re.compile(r"^[^\S\n]*\S[^\n]*", re.MULTILINE)  # a line that is not blank
@@ -85,8 +86,9 @@ class Layout:
             weight * sum(map(rarity.__getitem__, words)) / whole if words else 0.0
             for weight, words in zip(self.weights, shared, strict=True)
         ]
+        named = asked | {word[:n] for word in asked for n in range(_SHORTEST, len(word))}
         of_pieces = [
-            of_rows[piece.row] + _COLUMN * len(piece.name & asked) / max(len(piece.name), 1)
+            of_rows[piece.row] + _COLUMN * len(piece.name & named) / max(len(piece.name), 1)
             for piece in self.pieces
         ]
         return np.array([*of_pieces, 0.0], np.float32)

@@ -1,4 +1,4 @@
-"""Reads mails: who wrote them to whom and when, and their text. Attachments are not read."""
+"""Reads mails: who wrote them to whom and when, their text, and the names of attachments."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -61,8 +61,14 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         elif part.get_content_maintype() == "multipart":
             report.lost("its parts are not divided as its header says: they are not read")
         elif kind not in _SIGNATURES:
-            report.lost(f"attachment {_file_name(part, letter) or kind} is not read")
+            yield _attachment(_file_name(part, letter), kind, report)
         report.alive()
+
+
+def _attachment(name: str, kind: str, report: Report) -> str:
+    """What a mail says of a part that is not read."""
+    report.lost(f"attachment {name or kind} is not read")
+    return name and f"Attachment: {name}"
 
 
 def _headers(mail: Message, names: tuple[str, ...]) -> str:

@@ -118,9 +118,12 @@ def pieces_of(words: Iterable[Word]) -> Iterator[Line]:
 
 
 def _count(letters: Counter[float], word: Word) -> float:
-    """Count the letters of a word among those of its size, which is returned."""
+    """Count the letters of a word among those of its size, which is returned.
+
+    Dots of a leader are no letters: some files have their own, small height for them.
+    """
     size = round(word.bottom - word.top, 1)
-    letters[size] += len(word.text)
+    letters[size] += len(word.text.strip(_DOTS))
     return size
 
 

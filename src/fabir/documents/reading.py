@@ -27,6 +27,8 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     ".txt": _Kind("text", "read_text"),
+    ".text": _Kind("text", "read_text"),
+    ".log": _Kind("text", "read_text"),
     ".md": _Kind("text", "read_markdown"),
     ".markdown": _Kind("text", "read_markdown"),
     ".rst": _Kind("text", "read_rst"),

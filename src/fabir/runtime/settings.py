@@ -32,7 +32,7 @@ class Calibration:
     `score` and `no_answer` are the model's. `highest` is the search score of the best passage with
     a credible answer. `behind` is how much less the answer's own passage has, at most 3: the best
     passage rules out no other one. `unknown_name` counts only if the question has a name
-    that no passage has. The neutral default is not fitted to any model. It
+    that the answer's document lacks. The neutral default is not fitted to any model. It
     ranks answers by the product of `score` and `exp(-behind)`, and withholds none.
     `benchmarks/calibration.py` fits the numbers of a model.
 

@@ -196,9 +196,8 @@ class Asker:
         least = model.calibration.least if own_rule else threshold
         uncalibrated = model.calibration == NEUTRAL
         allowed = model.no_answer_threshold if own_rule and uncalibrated else 1.0
-        unknown = bool(self.index.unknown_names(question))
-        ranked = merge(found, 1.0, model.calibration, unknown)
-        likely = ranked if allowed >= 1 else merge(found, allowed, model.calibration, unknown)
+        ranked = merge(found, 1.0, model.calibration)
+        likely = ranked if allowed >= 1 else merge(found, allowed, model.calibration)
         answers = [_found(*each) for each in likely[:top_k] if each[0] >= least]
         if not ranked:
             return Result([], 1.0, None)
@@ -222,7 +221,7 @@ def _within(passage: Passage, reading: Reading, question: str) -> Reading:
             continue
         start, end = pair_brackets(passage.text, start, end)
         start = after_number(passage.text, start, end, question)
-        end = whole_name(passage.text, end)
+        start, end = whole_name(passage.text, start, end)
         text = passage.text[start:end]
         if not repeats_question(text, question):
             answers.append(Answer(text, start, end, answer.score))
@@ -233,19 +232,17 @@ def merge(
     found: Iterable[tuple[Passage, Reading]],
     threshold: float = 1.0,
     calibration: Calibration = NEUTRAL,
-    unknown_name: bool = False,
 ) -> list[tuple[float, Passage, Answer]]:
     """Scores, passages and answers, best first. Of answers with the same words the best stays.
 
     A passage's answers count only if its reading's `no_answer` is at most `threshold`.
-    `unknown_name` is whether the question has a name that no passage has.
     """
     readings = list(found)
     highest = highest_score(readings)
     scored = [
         (
             calibration.likely(
-                passage.score, highest, answer.score, reading.no_answer, unknown_name
+                passage.score, highest, answer.score, reading.no_answer, passage.lacks_name
             ),
             passage,
             answer,

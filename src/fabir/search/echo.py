@@ -43,6 +43,11 @@ _CLOSES = re.compile(  # a letter
     re.IGNORECASE,
 )
 _MAY_ASK = re.compile(rf"\?|(?:^\s*+|\n[^\S\n]*+){_ASKED}|{_WISHES.pattern}", re.IGNORECASE)
+# Of a call or a command: quoted, and nothing that is quoted stands behind it, as its answer would.
+_ARGUMENT = re.compile(
+    r"""(?:(?<=[(\[{=])["'][^"'\n]*\?["']|["'][^"'\n]*\?["'](?=[ \t]+-))(?=[^"'\n]*$)""",
+    re.MULTILINE,
+)
 _QUESTION_WORDS = frozenset(
     ["who", "whom", "whose", "what", "when", "where", "which", "why", "how", "many", "much"]
 )
@@ -73,11 +78,19 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def blank_echoes(text: str, question: str, language: Language) -> str:
-    """Replace sentences that only repeat the question by spaces. The length stays the same."""
+    """Replace sentences, and arguments of calls and commands, that only repeat the question by
+    spaces. The length stays the same."""
     if not _MAY_ASK.search(text):
         return text
     asked = {language.stem(word) for word in language.content_words(question)}
+
+    def repeats(part: str) -> bool:
+        return len(asked & {language.stem(word) for word in words(part)}) >= _SHARE * len(asked)
+
     blank = text
+    for argument in _ARGUMENT.finditer(text):
+        if repeats(argument[0]):
+            blank = _without(blank, *argument.span())
     spans = sentences(unwrap_lines(text))
     spans = [span for span in spans if not _NUMBER.fullmatch(text, *span)]
     parts = [text[start:end] for start, end in spans]
@@ -85,10 +98,13 @@ def blank_echoes(text: str, question: str, language: Language) -> str:
         part = parts[number]
         if not _is_question(part):
             continue
-        shared = asked & {language.stem(word) for word in words(part)}
-        if len(shared) >= _SHARE * len(asked) and not _is_answered(text, start, parts, number):
-            blank = blank[:start] + " " * (end - start) + blank[end:]
+        if repeats(part) and not _is_answered(text, start, parts, number):
+            blank = _without(blank, start, end)
     return blank
+
+
+def _without(text: str, start: int, end: int) -> str:
+    return text[:start] + " " * (end - start) + text[end:]
 
 
 def _is_question(sentence: str) -> bool:

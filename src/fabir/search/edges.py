@@ -6,6 +6,8 @@ from fabir.search.terms import words
 
 _BRACKETS = "()", "[]", "<>"
 _REST_OF_NAME = re.compile(r"(?:[._](?:[a-z0-9]\w*|[A-Z0-9]{2,5}\b)|\(\))+")  # no next sentence
+_BEGINNING_OF_NAME = re.compile(r"(?:[^\W\d_][^\W_]*[._])+\Z")
+_LONGEST = 100  # characters of a name before an answer
 _NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,8}\.?\s+(?=[A-Z]{4}|[A-Z][a-z]{2})")
 
 
@@ -27,10 +29,14 @@ def pair_brackets(text: str, start: int, end: int) -> tuple[int, int]:
     return end - len(inside.lstrip()), start + len(inside.rstrip())
 
 
-def whole_name(text: str, end: int) -> int:
-    """Where an answer ends that would stop inside a name such as "multi-user.target" or "run()"."""
-    found = _REST_OF_NAME.match(text, end) if text[end - 1 : end].isalnum() else None
-    return found.end() if found else end
+def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
+    """The offsets of an answer with the rest of a name in which it would begin or end, such as
+    "java.util", "multi-user.target" or "run()"."""
+    rest = _REST_OF_NAME.match(text, end) if text[end - 1 : end].isalnum() else None
+    before = max(0, start - _LONGEST)
+    first = text[start : start + 1]
+    begun = _BEGINNING_OF_NAME.search(text[before:start]) if first.islower() else None
+    return before + begun.start() if begun else start, rest.end() if rest else end
 
 
 def after_number(text: str, start: int, end: int, question: str) -> int:

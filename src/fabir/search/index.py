@@ -57,6 +57,7 @@ class Passage:
     columns: the names of the columns, if the passage begins with a later row of a table in a text
     lines_run_on: whether lines of the text are lines of the file
     score: retrieval score; comparable within a question, roughly comparable between questions
+    lacks_name: whether the question has a name that the document lacks, such as "Napoleon"
     """
 
     text: str
@@ -74,6 +75,7 @@ class Passage:
     copies: tuple[Copy, ...] = ()
     paragraph: int | None = None
     columns: str = ""
+    lacks_name: bool = False
 
     @property
     def heading(self) -> str | None:
@@ -222,7 +224,9 @@ class Index:
         check_kind("the question", question, str)
         k = check_whole("k", k)
         generation, ranker = self._newest()
-        return [_passage(generation, *each) for each in ranker.rank(question, k)]
+        names = ranker.names(question).values()
+        found = ranker.rank(question, k)
+        return [_passage(generation, *each, ranker.lacks(names, each.passage)) for each in found]
 
     def excerpt(self, document: str, place: int = 0, around: int = AROUND) -> Excerpt | None:
         """The text of a document around a character of it; None if there is no such document.
@@ -257,10 +261,6 @@ class Index:
                 self.reopen()
         return self._opened
 
-    def unknown_names(self, question: str) -> list[str]:
-        """The names in a question that no passage has, such as "Napoleon"."""
-        return self._opened[1].unknown_names(question)
-
     def blank_echoes(self, text: str, question: str) -> str:
         """A text in which sentences that only repeat the question are blank."""
         return blank_echoes(text, question, self._opened[1].language)
@@ -270,7 +270,13 @@ def _several(sources: str | Path | Iterable[str | Path]) -> Iterable[str | Path]
     return [sources] if isinstance(sources, str | Path) else sources
 
 
-def _passage(of: Generation, number: int, score: float, copies: Iterable[int] = ()) -> Passage:
+def _passage(
+    of: Generation,
+    number: int,
+    score: float,
+    copies: Iterable[int] = (),
+    lacks_name: bool = False,
+) -> Passage:
     row: Any = of.passages[number]
     place = _place(of, number)
     start, end = place.start, int(row["end"])
@@ -294,6 +300,7 @@ def _passage(of: Generation, number: int, score: float, copies: Iterable[int] = 
         headings=tuple(_headings(of, row["document"], start, text)),
         copies=tuple(_place(of, copy) for copy in copies),
         columns=_columns(of, document, row, text),
+        lacks_name=lacks_name,
     )
 
 

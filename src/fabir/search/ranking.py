@@ -15,6 +15,7 @@ passage would weigh a fifth of one that no passage has.
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -190,21 +191,29 @@ class Ranker:
             pairs_total=sum(weight[a] + weight[b] for a, b in pairs),
         )
 
-    def unknown_names(self, question: str) -> list[str]:
-        """The names in a question that no passage has, and no word with the same beginning."""
-        return [
-            name
+    def names(self, question: str) -> dict[str, np.ndarray]:
+        """The words of a question's names, each with the numbers of the passages that have it or a
+        word with the same beginning, such as "german" for "germany"."""
+        return {
+            word: self._having(self._stem(word))
             for name in self.language.names(question)
-            if not all(self._known(self._stem(word)) for word in words(name))
-        ]
+            for word in words(name)
+        }
 
-    def _known(self, stem: str) -> bool:
-        """Whether a passage has a term that begins as this one, such as "german" for "germany"."""
-        if stem in self._generation.bm25.vocab_dict:  # as most are: nothing is sorted for these
-            return True
-        begin = stem[:_BEGIN]
-        place = bisect_left(self._sorted, begin)
-        return place < len(self._sorted) and self._sorted[place].startswith(begin)
+    def lacks(self, names: Iterable[np.ndarray], passage: int) -> bool:
+        """Whether a passage's document lacks one of the `names` of a question."""
+        document = int(self._generation.passages["document"][passage])
+        rows = self._generation.rows("passages", document, document + 1)
+        return not all(((rows.start <= name) & (name < rows.stop)).any() for name in names)
+
+    def _having(self, stem: str) -> np.ndarray:
+        """The numbers of the passages with a term that begins as a stem."""
+        begin, bm25 = stem[:_BEGIN], self._generation.bm25
+        first, end = (bisect_left(self._sorted, each) for each in (begin, begin + "\U0010ffff"))
+        terms = [bm25.vocab_dict[term] for term in self._sorted[first:end]]
+        begins = bm25.scores["indptr"]
+        found = [bm25.scores["indices"][begins[term] : begins[term + 1]] for term in terms]
+        return np.concatenate([np.empty(0, np.int64), *found])
 
     @cached_property
     def _sorted(self) -> list[str]:

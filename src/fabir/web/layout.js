@@ -4,6 +4,7 @@ import { FILLED, TRAILING, unwrap } from "./lines.js";
 
 const OF_ROW = 1.7, OF_LINE = 0.45, OF_COLUMN = 1.15; // added to logits at most
 const BEGINNING = 5; // letters of a word that count
+const SHORTEST = 3; // letters of a column's short name
 const BLOCK = /(?:[^\n]+(?:\n|$))+/gu; // lines without an empty one between
 const LINE = new RegExp(`(?<![^\\n])${FILLED}`, "gu");
 const CELL_END = new RegExp(`\\t|(?<=[^${SPACE}])[${GAP}]{3,}(?=[^${SPACE}])`, "gu");
@@ -58,12 +59,20 @@ class Layout {
     const ofRows = this.rows.map(({ weight }, i) =>
       shared[i].length ? (weight * sum(shared[i])) / whole : 0,
     );
+    const short = [...asked].flatMap((word) => beginnings([...word]));
+    const names = new Set([...asked, ...short]);
     const ofPieces = this.pieces.map(({ row, name }) => {
-      const named = [...name].filter((word) => asked.has(word)).length;
+      const named = [...name].filter((word) => names.has(word)).length;
       return ofRows[row] + (OF_COLUMN * named) / Math.max(name.size, 1);
     });
     return Float32Array.from([...ofPieces, 0]);
   }
+}
+
+/** What short names of columns a word of the question may have: "lat" is "latitude". */
+function beginnings(letters) {
+  const lengths = letters.map((_, i) => i).filter((length) => length >= SHORTEST);
+  return lengths.map((length) => letters.slice(0, length).join(""));
 }
 
 /** The layout of a passage; undefined if it is one line. */
