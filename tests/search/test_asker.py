@@ -250,6 +250,19 @@ def test_the_month_of_a_date_is_no_unknown_name(tmp_path: Path) -> None:
     assert index.search("How large was it in March 1854?")[0].lacks_name
 
 
+def test_a_name_counts_in_the_whole_document_of_a_passage(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    marl = "Of Marl.\n\n" + "It was dry and cold there in the year of the fair. " * 40
+    (tmp_path / "notes" / "a.txt").write_text(f"{marl}\n\nThe kite was flown by Ole.")
+    (tmp_path / "notes" / "tern.txt").write_text("The mill stands by the sea.")
+    index = Index.build([tmp_path / "notes"], tmp_path / "index", size=300)
+    lacking = {
+        question: {each.document: each.lacks_name for each in index.search(question, 20)}
+        for question in ("Who flew the kite in Marl?", "Who flew the kite in Tern?")
+    }
+    assert list(lacking.values()) == [{"a.txt": False}, {"a.txt": True, "tern.txt": False}]
+
+
 def test_a_name_that_no_document_has_makes_an_answer_unlikely(index: Index) -> None:
     asking, _ = asker(index, flown=0.9)
     known, unknown = "Who flew the kite, Anna?", "Who flew the kite, Zebulon?"
