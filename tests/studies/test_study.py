@@ -94,9 +94,9 @@ def test_short_and_medium_have_one_recipe(name: str) -> None:
         recipe = replace(SHORT, learning_rate=RATES[short.reader], **own)
         assert short.training == recipe
         epochs = 6 if short.reader == "qanet" else 3
-        assert medium.training == replace(recipe, epochs=epochs, dropout_after=0)
+        assert medium.training == replace(recipe, epochs=epochs, dropout_after=0.5)
         gpu = study.run_config(row, "gpu")
-        larger = {"batch_size": 64, "dropout_after": 0.5, "checkpoint_minutes": 1}
+        larger = {"batch_size": 64, "checkpoint_minutes": 1}
         assert gpu.training == replace(medium.training, **larger)
         assert gpu.network == medium.network == short.network
         assert medium.vocabulary == short.vocabulary
