@@ -224,7 +224,7 @@ class Index:
         check_kind("the question", question, str)
         k = check_whole("k", k)
         generation, ranker = self._newest()
-        names = ranker.names(question).values()
+        names = ranker.names(question)
         found = ranker.rank(question, k)
         return [_passage(generation, *each, ranker.lacks(names, each.passage)) for each in found]
 

@@ -191,14 +191,14 @@ class Ranker:
             pairs_total=sum(weight[a] + weight[b] for a, b in pairs),
         )
 
-    def names(self, question: str) -> dict[str, np.ndarray]:
-        """The words of a question's names, each with the numbers of the passages that have it or a
-        word with the same beginning, such as "german" for "germany"."""
-        return {
-            word: self._having(self._stem(word))
+    def names(self, question: str) -> list[np.ndarray]:
+        """For each word of a question's names the numbers of the passages that have it, or a word
+        with the same beginning, such as "german" for "germany"."""
+        return [
+            self._having(self._stem(word))
             for name in self.language.names(question)
             for word in words(name)
-        }
+        ]
 
     def lacks(self, names: Iterable[np.ndarray], passage: int) -> bool:
         """Whether a passage's document lacks one of the `names` of a question."""

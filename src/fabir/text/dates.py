@@ -6,7 +6,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
-may_have_date = re.compile(r"[0-9]([-/.])[0-9][0-9]?\1[0-9]").search  # ten times as fast
+may_have_date = re.compile(r"[0-9]([-/.])[0-9][0-9]?\1[0-9]").search  # faster than `_DATES`
 _MONTH, _DAY = r"(?P<month>0?[1-9]|1[0-2])", r"(?P<day>0?[1-9]|[12][0-9]|3[01])"
 _DATES = [  # 1854-12-01, 1854/12/01; 1.12.1854
     re.compile(rf"(?<![0-9])[0-9]{{4}}([-/]){_MONTH}\1{_DAY}(?![0-9])"),
