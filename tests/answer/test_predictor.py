@@ -24,6 +24,7 @@ from fabir.errors import InputError, InputWarning
 from fabir.runtime.base import logits
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.tokens import tokenise
+from fabir.text.units import is_blank
 from factories import EXAMPLES, batch_of, small_reader
 
 PAIRS = [(question, passage) for question, passage, _, _ in EXAMPLES]
@@ -114,7 +115,7 @@ def test_an_answer_is_a_piece_of_the_passage(
 ) -> None:
     answers = predictor.answer("Which? " + question, passage, top_k)
     assert_sound(answers, passage)
-    assert bool(answers) == bool(passage.strip())
+    assert bool(answers) != is_blank(passage)
     assert len(answers) <= top_k
 
 
@@ -137,7 +138,7 @@ def test_a_passage_of_punctuation_alone_has_an_answer(predictor: Predictor) -> N
     assert all("%" in answer.text for answer in answers)
 
 
-@pytest.mark.parametrize("passage", ["", " ", "\n\t\u3000"])
+@pytest.mark.parametrize("passage", ["", " ", "\n\t\u3000", "\u2800", "\u3164", "\u0301", "\x01"])
 def test_a_blank_passage_has_no_answers(predictor: Predictor, passage: str) -> None:
     assert predictor.answer("Who?", passage) == []
     assert list(predictor.answer_all([("Who?", passage)] * 3, 2)) == [[], [], []]
@@ -588,6 +589,23 @@ def test_a_passage_of_50_000_words_is_answered_in_the_memory_of_a_tenth_of_it(
     assert len(answers) == 5
     assert_sound(answers, passage)
     assert peak() - before < 120  # some 10 to 60; all windows at once take 580
+
+
+def test_no_address_or_number_takes_in_the_next_line_or_cell(predictor: Predictor) -> None:
+    lines = (
+        "Acme Ltd\nWebsite: www.example.com\nPhone: +3%\nhttps://a.example/b\tc@d.example\t-5.5°C"
+    )
+    (part,) = predictor.parts(lines)
+    places = set(zip(part.starts.tolist(), part.ends.tolist(), strict=True))
+    units = {lines[start:end] for start, end in places if end - start > 2}
+    assert {"www.example.com", "+3%", "https://a.example/b", "c@d.example", "-5.5°C"} <= units
+    assert not any("\n" in unit or "\t" in unit for unit in units)
+
+
+def test_a_long_unit_is_read_in_linear_time(predictor: Predictor) -> None:
+    """A second each; in quadratic time these would be minutes."""
+    for unit in (f"x{'_' * 1_000_000}x", f"http://{'a/' * 500_000}", f"{'.' * 1_000_000}@a.b"):
+        assert len(predictor.parts(f"see {unit}")) > 3000
 
 
 ROWS = "Pump\nWick\n\nBuilt\n1934\n\nOwner: the town of Wick\nLitres: 410"

@@ -38,7 +38,8 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     chance = random.Random(0)
-    return [make_text(chance, 2000 if i % 1000 == 0 else 20) for i in range(10_000)]
+    made = [make_text(chance, 2000 if i % 1000 == 0 else 20) for i in range(10_000)]
+    return [*made, "", "\u2800", "\x01 \u0301\u3164"]
 
 
 def places_of(text: str) -> dict[int, int]:

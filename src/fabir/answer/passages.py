@@ -16,7 +16,7 @@ from fabir.locks import make_lock
 from fabir.runtime.memory import BUDGET
 from fabir.text.lines import divide
 from fabir.text.tokens import Tokeniser
-from fabir.text.units import place_words
+from fabir.text.units import is_blank, place_words
 
 _WORD = 80  # bytes, about, of a word and its offsets
 # Unicode counts them as punctuation, but they may be what is asked for.
@@ -107,13 +107,15 @@ class PassageCache:
             self._size = size
 
     def _split(self, passage: str) -> list[Part]:
+        if is_blank(passage):
+            return []
         divided = divide(passage)
-        words, starts, ends = place_words(divided.text, self.tokeniser)
+        words, starts, ends = place_words(passage, self.tokeniser, divided.text)
         lines = np.searchsorted(divided.breaks, starts) if divided.breaks else None
         if lines is not None:
             lines[np.isin(starts, divided.marks)] = -1
         punctuation = _find_punctuation(divided.text, words, starts, ends)
-        layout = find_layout(passage, divided.unwrapped) if words else None
+        layout = find_layout(passage, divided.unwrapped)
         pieces = layout and layout.place(starts)
         return [
             Part(
@@ -144,7 +146,12 @@ def _find_punctuation(
     text: str, words: list[str], starts: np.ndarray, ends: np.ndarray
 ) -> np.ndarray | None:
     """`Part.punctuation` of a whole passage. Shape: starts, ends -> [words] bool"""
+
+    @cache  # words of one unit, which may be long, have the same place
+    def is_alone(start: int, end: int) -> bool:
+        return all(map(is_punctuation, text[start:end]))
+
     found = np.zeros(len(words), bool)
     for i in [i for i, word in enumerate(words) if not word[0].isalnum()]:
-        found[i] = all(map(is_punctuation, text[starts[i] : ends[i]]))
+        found[i] = is_alone(starts[i], ends[i])
     return found if found.any() and not found.all() else None

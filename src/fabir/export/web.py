@@ -28,6 +28,7 @@ from fabir.runtime.store import (
 )
 from fabir.text import tokens
 from fabir.text.normalise import STOP_WORDS
+from fabir.text.units import is_blank
 
 PACKAGE = "onnxruntime-web-1.30.0.tgz"
 RUNTIME = {
@@ -161,8 +162,10 @@ def _character_classes() -> str:
     """A script with the insides of character classes, and the words without content."""
     everything = "".join(map(chr, range(0x110000)))
     lines = [_HEAD]
-    marks = re.escape("".join(filter(is_punctuation, everything)))
-    for name, pattern in (*_CLASSES.items(), ("PUNCTUATION", f"[{marks}]")):
+    classes = dict(_CLASSES)
+    for name, is_one in (("PUNCTUATION", is_punctuation), ("BLANK", is_blank)):
+        classes[name] = f"[{re.escape(''.join(filter(is_one, everything)))}]"
+    for name, pattern in classes.items():
         ranges = (match.span() for match in re.finditer(f"(?:{pattern})+", everything))
         inside = "".join(rf"\\u{{{start:x}}}-\\u{{{end - 1:x}}}" for start, end in ranges)
         lines.append(f'export const {name} = "{inside}";')

@@ -59,7 +59,6 @@ _OF_NAME = re.compile(r"[@_]|//|www\.|\.[a-z](?:[a-z0-9-]*\.[a-z]|(?<![^\s\"'“
 _DIGITS = re.compile(
     r"\d(?:\S|[ \u00a0\u2009\u202f](?=\d))*"
 )  # where such units are, but for a sign
-# Not of ASCII: a line end in a text may be read as a comma.
 _SIGN, _SKIN = r"[^\s\x00-\x7f]", "\U0001f3fb-\U0001f3ff"
 _EMOJI = re.compile(
     "|".join(
@@ -89,13 +88,17 @@ _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def place_words(
-    text: str, tokeniser: Tokeniser = "fabir"
+    text: str, tokeniser: Tokeniser = "fabir", marked: str | None = None
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """The visible words of a text, and of each the place in the text of the least answer with it.
 
+    Args:
+        marked: the text with marks, as `fabir.text.lines.divide` has it. Words are of it, but no
+            unit reaches over a mark
+
     Shape: starts, ends [words] int64, half-open, both ascending; words of one unit have the same
     """
-    tokens = visible_tokens(text, tokeniser)
+    tokens = visible_tokens(text if marked is None else marked, tokeniser)
     starts, ends = np.array(tokens.starts, np.int64), np.array(tokens.ends, np.int64)
     for begin, end in _units(text):
         first, last = bisect_right(tokens.ends, begin), bisect_left(tokens.starts, end)

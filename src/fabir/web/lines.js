@@ -32,7 +32,7 @@ const STAMP = new RegExp(
     `|[A-Z][a-z]{2} +[${DIGIT}]{1,2} [${DIGIT}]|[${DIGIT}]{1,2}:[${DIGIT}]{2})`,
   "u",
 );
-const TAB_WITHIN = new RegExp(`[^${SPACE}][^\\n]*\\t[^\\n]*[^${SPACE}]`, "u");
+const LEADING = new RegExp(`^[${SPACE}]+`, "u");
 export const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
 
 /** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
@@ -85,10 +85,14 @@ function isWrapped(line, following, width) {
   if (width < NARROW || /[.!?:;]$/.test(line) || BEGINNING.test(following)) return false;
   const columns = cells(line);
   if (columns && columns === cells(following)) return false; // rows of a table
-  if (TAB_WITHIN.test(line) && TAB_WITHIN.test(following)) return false; // the same
+  if (tabWithin(line) && tabWithin(following)) return false; // the same
   if (STAMP.test(line) && STAMP.test(following)) return false;
   const word = FIRST_WORD.exec(following);
   return !(word && size(line) + 1 + size(word[1]) <= width);
+}
+
+function tabWithin(line) {
+  return line.replace(LEADING, "").replace(TRAILING, "").includes("\t");
 }
 
 /** Where the cells after the first begin. */

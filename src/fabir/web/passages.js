@@ -2,7 +2,7 @@
 import { PUNCTUATION } from "./characters.js";
 import { findLayout } from "./layout.js";
 import { divide } from "./lines.js";
-import { count, placeWords } from "./units.js";
+import { count, isBlank, placeWords } from "./units.js";
 
 const WINDOW = 400, STRIDE = 300; // words
 const PUNCTUATED = new RegExp(`^[${PUNCTUATION}]+$`, "u");
@@ -17,12 +17,18 @@ const PUNCTUATED = new RegExp(`^[${PUNCTUATION}]+$`, "u");
  * piece of it in which each word stands, -1 for none; both are undefined if it is one line.
  */
 export function windowsOf(passage) {
+  if (isBlank(passage)) return [];
   const { text, breaks, marks } = divide(passage);
-  const { words, starts, ends } = placeWords(text);
+  const { words, starts, ends } = placeWords(passage, text);
   const marked = new Set(marks);
   const lineOf = (start) => (marked.has(start) ? -1 : count(breaks, (each) => each < start));
   const lines = breaks.length ? starts.map(lineOf) : undefined;
-  const marksAlone = starts.map((start, i) => PUNCTUATED.test(text.slice(start, ends[i])));
+  const marksAlone = [];
+  starts.forEach((start, i) => // words of one unit, which may be long, have the same place
+    marksAlone.push(
+      start === starts[i - 1] ? marksAlone[i - 1] : PUNCTUATED.test(text.slice(start, ends[i])),
+    ),
+  );
   const punctuation = new Set(marksAlone).size > 1 ? marksAlone : undefined;
   const layout = findLayout(passage), pieces = layout?.place(starts);
   return ranges(words.length).map((range) => ({

@@ -1,7 +1,7 @@
 // Takes questions and passages, and returns answers: what fabir.Predictor is in Python.
 import { foundIn, merge } from "./answers.js";
 import { windowsOf } from "./passages.js";
-import { visibleTokens } from "./units.js";
+import { isBlank, visibleTokens } from "./units.js";
 
 export const MAX_QUESTION = 64; // words of a question that are read
 
@@ -25,7 +25,7 @@ export class Predictor {
   async read(question, passage, topK, progress = () => {}) {
     const { words } = visibleTokens(question);
     const asked = words.slice(0, MAX_QUESTION), cut = words.length > MAX_QUESTION;
-    if (!asked.length) throw new Error("The question is empty: ask something.");
+    if (!asked.length || isBlank(question)) throw new Error("The question is empty: ask something.");
     if (this.#passage !== passage) {
       this.#passage = passage;
       this.#windows = windowsOf(passage);

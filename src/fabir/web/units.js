@@ -1,5 +1,5 @@
 // What an answer never cuts, and what cannot be seen, as in fabir.text.units.
-import { DIGIT, SPACE, WORD } from "./characters.js";
+import { BLANK, DIGIT, SPACE, WORD } from "./characters.js";
 import { BORDER, tokenise } from "./tokens.js";
 
 const D = `[${DIGIT}]`;
@@ -67,9 +67,15 @@ const INVISIBLE = new RegExp(
   "gu",
 );
 
-/** {words, starts, ends}: the visible words, and of each the place of the least answer with it. */
-export function placeWords(text) {
-  const { words, starts, ends } = visibleTokens(text);
+const VISIBLE = new RegExp(`[^${BLANK}]`, "u");
+
+/**
+ * {words, starts, ends}: the visible words, and of each the place of the least answer with it.
+ *
+ * Words are of the text with marks, but no unit reaches over a mark.
+ */
+export function placeWords(text, marked = text) {
+  const { words, starts, ends } = visibleTokens(marked);
   const leastStarts = [...starts], leastEnds = [...ends];
   for (const [begin, end] of units(text)) {
     const first = count(ends, (each) => each <= begin), last = count(starts, (each) => each < end);
@@ -79,6 +85,11 @@ export function placeWords(text) {
     }
   }
   return { words, starts: leastStarts, ends: leastEnds };
+}
+
+/** Whether a text has no visible character. */
+export function isBlank(text) {
+  return !VISIBLE.test(text);
 }
 
 /** {words, starts, ends}: words without invisible characters, with places in the whole text. */
