@@ -287,6 +287,19 @@ def test_id_and_title_are_in_the_text_of_a_record_without_one(tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("title", ["handbook.pdf", "Unknown", "Presentation 2", True, "x" * 201])
+def test_a_title_that_is_not_the_documents_whole_title_is_text(
+    title: str | bool, tmp_path: Path
+) -> None:
+    [found] = read(tmp_path / "a.jsonl", json.dumps({"title": title, "text": "It rains."}))
+    assert found.text == f"It rains.\n\ntitle: {'true' if title is True else title}"
+
+
+def test_a_long_id_is_text(tmp_path: Path) -> None:
+    [found] = read(tmp_path / "a.jsonl", json.dumps({"id": "7" * 201, "text": "It rains."}))
+    assert (found.text, found.part) == ("It rains.\n\nid: " + "7" * 201, "1")
+
+
 def test_a_name_that_an_object_has_twice_keeps_both_values(tmp_path: Path) -> None:
     [found] = read(tmp_path / "a.jsonl", '{"opened": 1934, "at": "Wick", "opened": 1951}')
     assert found.text == "opened: 1934, 1951\nat: Wick"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fabir.documents.base import Document
 from fabir.documents.encodings import decode
 from fabir.documents.reading import read_documents
-from fabir.documents.text import markdown_headings, rst_headings, whole_words
+from fabir.documents.text import bare_heading, markdown_headings, rst_headings, whole_words
 from fabir.errors import InputError
 
 FRENCH = (
@@ -42,6 +42,30 @@ def test_markdown_has_headings_of_both_kinds(tmp_path: Path) -> None:
         "#",
     ]
     assert found.title == "Kites"
+
+
+@pytest.mark.parametrize(
+    ("heading", "bare"),
+    [
+        *(("# C#", "C#"), ("# C #", "C"), ("## C++", "C++"), ("# Grade A+ ##", "Grade A+")),
+        *(("# -5 degrees", "-5 degrees"), ("- Fees", "Fees"), ("#5 mills", "#5 mills")),
+        *(("# **Fees**", "Fees"), ("`read_csv` *now*", "read_csv now"), ("2 * 3 * 4", "2 * 3 * 4")),
+        *(
+            ("=====\nA *b\n=====", "A *b"),
+            ("Kites\r\n-----", "Kites"),
+            ("A long\nname\n---", "A long name"),
+        ),
+        *(("#", ""), ("???", ""), ("# 雨", "雨")),
+    ],
+)
+def test_a_heading_is_bare_without_its_marks_alone(heading: str, bare: str) -> None:
+    assert bare_heading(heading) == bare
+
+
+def test_names_in_a_title_stay(tmp_path: Path) -> None:
+    assert read(tmp_path / "a.md", "# The read_csv function of C#\n").title == (
+        "The read_csv function of C#"
+    )
 
 
 def test_code_in_markdown_has_no_headings(tmp_path: Path) -> None:

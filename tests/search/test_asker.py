@@ -140,6 +140,14 @@ def test_both_the_search_and_the_reader_count() -> None:
     assert [answer.text for _, _, answer in ranked] == ["snow", "rain"]
 
 
+def test_answers_that_differ_in_a_sign_are_two() -> None:
+    texts = ["C++", "C#", "C", "3.5 %", "35 %", "-5", "5", ".NET", "“The net”.", "net", "A", "NET"]
+    answers = [Answer(text, 0, len(text), 0.9 - n / 100) for n, text in enumerate(texts)]
+    found = [(passage(each.text, 9.0), Reading([each], 0.0)) for each in answers]
+    kept = [answer.text for _, _, answer in merge(found)]
+    assert kept == [text for text in texts if text not in ("net", "NET")]
+
+
 def test_an_answer_is_given_once_and_none_that_the_reader_refuses() -> None:
     one, two = passage("Rain", 9.0), passage("the rain", 8.0)
     first, second = Answer("Rain", 0, 4, 0.5), Answer("the rain", 0, 8, 0.5)

@@ -142,6 +142,12 @@ def test_passages_know_their_headings(tmp_path: Path) -> None:
     assert [each.heading for each in (library, pool, island)] == ["Library", "Pool", "Anholt"]
 
 
+def test_headings_keep_their_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# C++\n\nSnow falls.\n\n# C#\n\nRain falls.\n")
+    index = Index.build([tmp_path / "a.md"], tmp_path / "index", size=20)
+    assert [index.search(word)[0].heading for word in ("snow", "rain")] == ["C++", "C#"]
+
+
 def test_a_part_of_a_long_section_knows_the_heading_before_it(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Mills\n\n" + "They grind rye. " * 20 + "One has sails.\n")
     index = Index.build([tmp_path / "a.md"], tmp_path / "index", size=100)

@@ -65,8 +65,8 @@ ReadFile = Callable[[Path, Report], Iterator[Document]]
 
 def title_of(path: Path, title: object = None) -> str:
     """A document's title on one line: `title` if it says something, else the file's name."""
-    chosen = telling_title(title) or path.stem
-    return printable(text_of(chosen).replace("_", " ")).strip()[:_TITLE]
+    chosen = telling_title(title) or path.stem.replace("_", " ")
+    return printable(text_of(chosen)).strip()[:_TITLE]
 
 
 def telling_title(title: object) -> str:

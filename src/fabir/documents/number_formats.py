@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
@@ -20,6 +21,7 @@ _SECTION = re.compile(rf"((?:{_LITERAL}|[^;])*);")
 _PARTS = re.compile(rf"(?P<literal>{_LITERAL})|(?P<digits>[#0?][#0?,]*(?:\.[#0?]*)?)|(?P<other>.)")
 _PLACES = re.compile(r"[#0?]*(?:\.[#0?]*)?")
 _CONDITION = re.compile(r"\[([<>=]{1,2})(-?\d+(?:\.\d*)?)\]")
+_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)  # as spreadsheets do; floats have 309 digits
 _COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
 
 
@@ -27,13 +29,14 @@ class _Format(NamedTuple):
     """What a section of a code says of numbers; they are shown in full if it has no parts.
 
     parts: literal texts and, at odd places, digits such as "#,##0.00"
+    elapsed: "h", "m" or "s", the largest unit of an elapsed time; empty for a time of day
     limit: a comparison and a number, such as "<=" and 9999; empty if there is none
     """
 
     parts: tuple[str, ...] = ()
     date: bool = False
     time: bool = False
-    elapsed: bool = False
+    elapsed: str = ""
     limit: tuple[str, float] | None = None
 
     @property
@@ -61,7 +64,7 @@ def shown(number: str, code: str, epoch: datetime = EPOCH) -> str:
         if form.parts:
             return _filled(exact, form.parts)
         return f"{exact:.15g}"
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         return number
 
 
@@ -107,7 +110,10 @@ def _digits(number: float, places: str) -> str:
     whole, _, decimals = places.partition(".")
     zeros = whole.count("0")
     comma = "," if "," in whole else ""
-    text = f"{number:{comma}.{len(decimals)}f}"
+    rounded = Decimal(f"{number:.15g}").quantize(
+        Decimal(1).scaleb(-len(decimals)), context=_ROUNDED
+    )
+    text = f"{rounded:{comma}f}"
     if decimals.strip("0"):
         text = text.rstrip("0").rstrip(".")
     if zeros < 2:
@@ -132,10 +138,9 @@ def _cut(digits: str, places: Sequence[str]) -> list[str]:
 
 
 def _moment(number: float, form: _Format, epoch: datetime) -> str:
-    seconds = round(number * 86400)
     if form.elapsed:
-        minutes, second = divmod(seconds, 60)
-        return f"{minutes // 60}:{minutes % 60:02}" + (f":{second:02}" if second else "")
+        return ("-" if number < 0 else "") + _elapsed(round(abs(number) * 86400), form.elapsed)
+    seconds = round(number * 86400)
     if epoch == EPOCH and 0 < number < 60:
         seconds += 86400  # Excel takes 1900 for a leap year
     moment = epoch + timedelta(seconds=seconds)
@@ -143,6 +148,15 @@ def _moment(number: float, form: _Format, epoch: datetime) -> str:
     if not form.date:
         return time
     return f"{moment:%Y-%m-%d}" + (f" {time}" if form.time and seconds % 86400 else "")
+
+
+def _elapsed(seconds: int, unit: str) -> str:
+    minutes, second = divmod(seconds, 60)
+    if unit == "s":
+        return str(seconds)
+    if unit == "m":
+        return f"{minutes}:{second:02}"
+    return f"{minutes // 60}:{minutes % 60:02}" + (f":{second:02}" if second else "")
 
 
 @lru_cache(1024)
@@ -156,7 +170,8 @@ def _section(code: str) -> _Format:
     found = _CONDITION.search(code)
     limit = (found[1], float(found[2])) if found and found[1] in _COMPARE else None
     code = re.sub(r"\[\$([^\]-]*)[^\]]*\]", r'"\1"', code)  # currencies, with a language
-    elapsed = bool(re.search(r"\[[hms]+\]", code, re.IGNORECASE))
+    counted = re.search(r"\[([hms])+\]", code, re.IGNORECASE)
+    elapsed = counted[1].lower() if counted else ""
     code = re.sub(r"\[(?![hms]+\])[^\]]*\]|[_*].", "", code, flags=re.IGNORECASE)
     bare = re.sub(_LITERAL, "", code).lower()
     if re.search(r"general|standard|@|e[+-]|[#0?]/|,\.|,[^#0?]*$", bare):

@@ -15,7 +15,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from fabir.documents.base import MAX_BYTES, Document, Report, text_of, title_of
+from fabir.documents.base import MAX_BYTES, Document, Report, telling_title, text_of, title_of
 from fabir.documents.csv_quotes import count_errors, csv_reader, doubled, has_backslashes, lone_row
 from fabir.documents.encodings import marked
 from fabir.documents.fields import Field, Number, fields_text
@@ -35,6 +35,7 @@ MAX_LINE = 16 << 20  # characters of a line, of a record of .csv, and of a value
 _TEXT = "text", "content", "contents", "body"
 _OWN = "id", "title"
 _SPECIAL = {*_TEXT, *_OWN}
+_ID = 200  # characters of a record's id at most, as the document's part
 _COLUMNS = "columns", "fields", "header", "headers"  # of rows that are lists
 _PART = 1 << 20  # bytes to decode at a time
 _SAMPLE = 1 << 16  # characters of a table from which its form is found
@@ -313,7 +314,7 @@ def record_document(
             first.setdefault(key, number)
     special = {name: fields[number][1] for name, number in first.items()}
     main = next((name for name in _TEXT if _main_text(special.get(name)).strip()), None)
-    own = [name for name in _OWN if isinstance(special.get(name), int | str)]
+    own = [name for name in _OWN if name in special and _is_whole(name, special[name])]
     if main:
         left_out = {first[name] for name in (main, *own)}
         fields = [field for number, field in enumerate(fields) if number not in left_out]
@@ -321,13 +322,20 @@ def record_document(
     lines = fields_text(fields, lambda what: report.lost(where + what))
     report.alive()
     text = _main_text(special[main]) if main else ""
-    id = str(special["id"])[:200] if "id" in own else ""
+    id = str(special["id"]) if "id" in own else ""
     return Document(
         text_of("\n\n".join(filter(None, (text, lines)))),
         title_of(path, special.get("title") or title),
         text_of(id or part),
         line=line,
     )
+
+
+def _is_whole(name: str, value: object) -> bool:
+    """Whether a record's part or title is all that its field says."""
+    if name == "title":
+        return isinstance(value, str) and telling_title(value) == " ".join(value.split())
+    return isinstance(value, int | str) and len(str(value)) <= _ID
 
 
 def _main_text(value: object) -> str:

@@ -17,8 +17,10 @@ _STATED = re.compile(r"""^title[ \t]*[:=][ \t]*(["']?)(\S.{0,300}?)\1[ \t\r]*$""
 _RULE = re.compile(r"([!-/:-@[-`{-~])\1*[ \t]*$")  # one punctuation mark, repeated
 # A hyphen that only divides lines, as in pages of man, and the rest of the word.
 _DIVIDED = re.compile(r"(?<=[^\W\d_])\u2010(\r?\n[ \t]*)([^\W\d_]\S*) (?=\S)")
+_WORD = re.compile(r"[^\W_]")
 _LONE_CR = re.compile(r"\r(?!\n)")  # the line end of old Macintoshes
-_MARKS = "# \t\r\n"
+_MARKS = re.compile(r"^(?:#{1,6}|[-*+])[ \t]+|[ \t]+#+$")  # before and behind a heading
+_EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 
 _Span = tuple[int, int]
 
@@ -37,7 +39,7 @@ def read_markdown(path: Path, report: Report) -> Iterator[Document]:
     front = _FRONT_MATTER.match(text)
     stated = _STATED.search(front[2] or "") if front else None
     headings = list(markdown_headings(text, front.end() if front else 0))
-    title = stated[2] if stated else _first_heading(text, headings, _SETEXT).strip(_MARKS)
+    title = stated[2] if stated else _first_heading(text, headings)
     yield _document(path, text, title, headings)
 
 
@@ -45,7 +47,7 @@ def read_rst(path: Path, report: Report) -> Iterator[Document]:
     """The title is the first heading, else the file's name."""
     text = decoded(path, report)
     headings = list(rst_headings(text))
-    yield _document(path, text, _first_heading(text, headings, _RULE), headings)
+    yield _document(path, text, _first_heading(text, headings), headings)
 
 
 def decoded(path: Path, report: Report | None = None) -> str:
@@ -113,9 +115,15 @@ def _lines(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
         start = end
 
 
-def _first_heading(text: str, headings: list[_Span], rule: re.Pattern[str]) -> str:
-    lines = text[slice(*headings[0])].splitlines() if headings else []
-    return " ".join(line.strip() for line in lines if not rule.match(line))
+def _first_heading(text: str, headings: list[_Span]) -> str:
+    return bare_heading(text[slice(*headings[0])]) if headings else ""
+
+
+def bare_heading(heading: str) -> str:
+    """A heading without the marks and lines of Markdown and reStructuredText, on one line. Empty
+    without a letter or a digit."""
+    lines = (_MARKS.sub("", line.strip()) for line in heading.splitlines())
+    return " ".join(_EMPHASIS.sub(r"\2", line) for line in lines if _WORD.search(line))
 
 
 def _document(path: Path, text: str, title: str, headings: list[_Span]) -> Document:

@@ -1,5 +1,6 @@
 """Answers questions from an index: retrieves passages, reads them and merges their answers."""
 
+import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -15,12 +16,13 @@ from fabir.search.echo import blank_marks, repeats_question
 from fabir.search.edges import after_number, pair_brackets, whole_name
 from fabir.search.index import Copy, Index, Passage
 from fabir.text.lines import unwrap_lines
-from fabir.text.normalise import normalise_answer
 from fabir.text.sentences import sentences
 from fabir.text.units import is_blank
 
 CREDIBLE = 0.02  # least probability of an answer whose passage others are compared with
 UNSURE = 0.3  # score of an answer, below which a doubt is said
+_QUOTES = "\\s\"'“”‘’«»`()\\[\\]{}"
+_AROUND = re.compile(rf"^[{_QUOTES}]*(?:(?:an?|the)\s+(?=\S))?|[{_QUOTES}.,:;!?…]+$")
 PASSAGES = 5  # passages read per question; more add 0.1 EM on SQuAD and nothing to F1
 
 
@@ -253,8 +255,13 @@ def merge(
     scored.sort(key=lambda each: -each[0])
     best: dict[str, tuple[float, Passage, Answer]] = {}
     for each in scored:
-        best.setdefault(normalise_answer(each[2].text), each)
+        best.setdefault(_wording(each[2].text), each)
     return list(best.values())
+
+
+def _wording(answer: str) -> str:
+    """What equal answers share: no case, no article, no quotes or stops around. "C++" is no "C"."""
+    return " ".join(_AROUND.sub("", answer.lower()).split())
 
 
 def highest_score(found: Iterable[tuple[Passage, Reading]]) -> float:

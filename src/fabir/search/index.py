@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabir.answer.checks import check_kind, check_whole
+from fabir.documents.text import bare_heading
 from fabir.errors import InputError
 from fabir.search.building import build
 from fabir.search.echo import blank_echoes
@@ -358,13 +359,8 @@ def _headings(of: Generation, document: int, start: int, text: str) -> Iterator[
     first, last = np.searchsorted(rows["start"], [start, start + len(text)]).tolist()
     begins_with_one = first < last and not re.search(r"\w", text[: rows["start"][first] - start])
     for row in rows[first if begins_with_one else max(first - 1, 0) : last]:
-        yield int(row["start"]) - start, _without_marks(of.text(row["first"], row["last"]))
-
-
-def _without_marks(heading: str) -> str:
-    """A heading without the marks and lines of Markdown and reStructuredText, on one line."""
-    lines = (line.strip("#=-~*^`+ \t\r") for line in heading.split("\n"))
-    return " ".join(filter(None, lines)) or heading
+        heading = of.text(row["first"], row["last"])
+        yield int(row["start"]) - start, bare_heading(heading) or heading
 
 
 def _check_sources(sources: Iterable[str], folder: Path) -> None:
