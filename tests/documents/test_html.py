@@ -94,6 +94,15 @@ def test_a_form_shows_what_is_filled_in_and_chosen() -> None:
     assert text(page) == "Town: Corm Name: Lise Brandt , Born: 1974-05-03 one two"
 
 
+def test_fields_that_are_filled_in_are_no_table_of_contents() -> None:
+    page = (
+        "<p>Order form</p><ul><li><label>Name</label><div><input value='Anna Berg'></div></li></ul>"
+    )
+    assert text(page) == "Order form\n\nName\n\nAnna Berg"
+    rows = "<tr><td><input value='Tin'><td><input value=40>" * 2
+    assert "Tin" in text(f"<p>Order form</p><table>{rows}</table><p>End.</p>")
+
+
 def test_phrases_in_the_style_of_a_block_are_paragraphs() -> None:
     page = '<span style="color: red; display: block">A one</span><b style="display:flex">B two</b>'
     assert text(page) == "A one\n\nB two"

@@ -67,6 +67,17 @@ def test_a_paragraph_is_what_is_shown(content: str, text: str, tmp_path: Path) -
     assert paragraphs(tmp_path, p(content) + p("gone", "H"), styles) == [text]
 
 
+def test_hidden_sections_and_paragraphs_are_no_text(tmp_path: Path) -> None:
+    mark = '<text:hidden-paragraph text:is-hidden="{}"/>'
+    body = (
+        f'<text:section text:display="none">{p("gone")}</text:section>'
+        f"<text:section>{p('shown')}<text:section>{p('inner')}</text:section></text:section>"
+        f"{p('gone' + mark.format('true'))}{p('too' + mark.format('false'))}"
+        f"{p('a <text:span>gone' + mark.format('true') + '</text:span>')}"
+    )
+    assert paragraphs(tmp_path, body) == ["shown", "inner", "too"]
+
+
 def test_deletions_are_no_text(tmp_path: Path) -> None:
     deleted = f"<text:deletion>{p('500 crowns')}</text:deletion>"
     body = f"<text:tracked-changes>{deleted}</text:tracked-changes>" + p("650 crowns")

@@ -22,6 +22,14 @@ def test_a_table_in_one_row_is_read_row_by_row() -> None:
     ]
 
 
+def test_a_name_that_is_too_long_for_each_row_stands_whole_at_the_end() -> None:
+    name = "Sails " + "x" * 300 + " the end"
+    rows = [[[Paragraph(text)] for text in row] for row in (["Mill", name], ["Wick", "4"])]
+    first, last = [each.text for each in table_paragraphs(rows, 1)]
+    assert first.endswith("x: 4")
+    assert last == name
+
+
 def test_cells_with_several_lines_stay_whole() -> None:
     for row in (
         ["Wick\nMarl\nHolm", "1911\n1934", "3"],  # of uneven heights

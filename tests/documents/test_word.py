@@ -105,6 +105,16 @@ def test_a_paragraph_is_what_word_shows(content: str, text: str, tmp_path: Path)
     assert paragraphs(tmp_path, body) == [f"before {text} after"]
 
 
+def test_text_in_a_hidden_style_is_not_shown(tmp_path: Path) -> None:
+    hidden = '<w:style w:styleId="{}"><w:name w:val="x"/><w:rPr><w:vanish/></w:rPr></w:style>'
+    styles = hidden.format("P") + hidden.format("C")
+    shown = run("shown", '<w:rStyle w:val="C"/><w:vanish w:val="0"/>')
+    of_style = run("gone", '<w:rStyle w:val="C"/>')
+    top = paragraph(run("Top of Form"), properties='<w:pStyle w:val="P"/>')
+    body = paragraph(run("One "), of_style, shown) + top
+    assert paragraphs(tmp_path, body, styles=styles) == ["One shown"]
+
+
 def test_a_field_without_an_end_hides_nothing_of_other_paragraphs(tmp_path: Path) -> None:
     body = paragraph(mark("begin"), code("TOC"), mark("separate"), run("One 1"))
     body += paragraph(run("Two 2")) + paragraph(mark("end")) + paragraph(mark("begin"), run("x"))

@@ -215,7 +215,7 @@ class _Reader:
         elif tag == "sup":
             self._raised = True
         elif tag == "input":
-            self._pieces.append(f" {_value(node)} ")
+            self._add(f" {_value(node)} ")
         elif tag in _APART:
             self._pieces.append(" ")
         if counted := _COUNTERS.get(tag):

@@ -22,7 +22,7 @@ from fabir.documents.paragraphs import (
 )
 from fabir.errors import InputError
 
-_BLOCKS = "text:p", "text:h", "text:list", "table:table"
+_BLOCKS = "text:p", "text:h", "text:list", "table:table", "text:section"
 _GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
 _OBJECTS = "draw:object", "draw:object-ole"
 _MARGINS = "style:header", "style:footer"
@@ -115,7 +115,7 @@ class Reader:
                 yield from self._table(element)
             elif element.tag in _OBJECTS:
                 yield from self._object(element)
-            elif element.tag not in _NO_TEXT:
+            elif element.tag not in _NO_TEXT and not self._is_hidden(element):
                 yield from self.blocks(element)
 
     def _list(self, element: Element, outer: OpenList | None = None) -> Iterator[Paragraph]:
@@ -177,7 +177,12 @@ class Reader:
             yield look._replace(text=_SPACES.sub(" ", each.tail or ""))
 
     def _is_hidden(self, element: Element) -> bool:
-        return element.get("text:style-name") in self._hidden
+        """Whether an element, its style or a mark in it says that it is not shown."""
+        return (
+            element.get("text:style-name") in self._hidden
+            or element.get("text:display") == "none"
+            or any(mark.get("text:is-hidden") == "true" for mark in _hiding(element))
+        )
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
         rows: list[list[Cell]] = []
@@ -225,6 +230,15 @@ def _descend(element: Element, name: str) -> Iterator[Element]:
             yield each
         elif each.tag.startswith("table:table-"):
             yield from _descend(each, name)
+
+
+def _hiding(element: Element) -> Iterator[Element]:
+    """The marks in a paragraph that may hide it."""
+    for each in element:
+        if each.tag == "text:hidden-paragraph":
+            yield each
+        elif each.tag in ("text:span", "text:a"):
+            yield from _hiding(each)
 
 
 def _changed(look: Run, properties: Element) -> Run:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fabir.documents.base import MAX_BYTES, Document, text_of
 from fabir.documents.list_numbers import NUMBER
-from fabir.documents.tables import row_text
+from fabir.documents.tables import MAX_NAME, row_text
 from fabir.errors import InputError
 
 _BETWEEN = "\n\n"  # between paragraphs
@@ -34,11 +34,12 @@ class Paragraph(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A piece of a paragraph; `raised` if it is a superscript."""
+    """A piece of a paragraph; `raised` if it is a superscript, `hidden` if it is not shown."""
 
     text: str
     bold: bool = False
     raised: bool = False
+    hidden: bool = False
 
 
 def joined_runs(runs: Iterable[Run], heading: bool = False) -> Paragraph:
@@ -133,10 +134,12 @@ def table_paragraphs(rows: Sequence[Sequence[Cell]], marked: int = 0) -> Iterato
             yield Paragraph(row_text([cells[0].rstrip(" :")], [cells[1]]), row=True)
             undecided = False
         else:
-            named.update(column for column, cell in enumerate(cells) if cell)
+            for column, (name, cell) in enumerate(zip(names, cells, strict=False)):
+                if cell and len(name) <= MAX_NAME:  # of a longer name only a part is beside it
+                    named.add(column)
             yield Paragraph(row_text(names, cells), row=True)
             undecided = False
-    # Names of columns without cells are text too.
+    # Names of columns without cells, and long names, are text too.
     rest = [name for column, name in enumerate(names) if name and column not in named]
     yield Paragraph("\n".join(dict.fromkeys(rest)))
 

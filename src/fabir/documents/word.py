@@ -192,14 +192,13 @@ class _Reader:
 
     def _run(self, run: Element, after: list[Paragraph], look: Run) -> Iterator[Run | Element]:
         properties, font = child(run, "w:rPr"), ""
-        if is_on(properties, "w:vanish"):
-            return
         if properties is not None:
             style = self._styles.looks.get(value(child(properties, "w:rStyle"), "w:val"), PLAIN)
-            look = Run("", look.bold or style.bold, look.raised or style.raised)
-            look = look_of(properties, look)
+            both = (one or other for one, other in zip(look[1:], style[1:], strict=True))
+            look = look_of(properties, Run("", *both))
             font = value(child(properties, "w:rFonts"), "w:ascii")
-        yield from self._pieces(run, after, look, font)
+        if not look.hidden:
+            yield from self._pieces(run, after, look, font)
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
         rows: list[list[Cell]] = []

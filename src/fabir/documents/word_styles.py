@@ -67,10 +67,12 @@ def _is_bold_head(part: Element) -> bool:
 
 def look_of(properties: Element | None, outer: Run) -> Run:
     """How a run with these properties looks; `outer` says it where they say nothing."""
-    bold, position = outer.bold, value(child(properties, "w:vertAlign"), "w:val")
-    if child(properties, "w:b") is not None:
-        bold = is_on(properties, "w:b")
-    return Run("", bold, position == "superscript" if position else outer.raised)
+    bold, hidden = (
+        outer_on if child(properties, name) is None else is_on(properties, name)
+        for name, outer_on in (("w:b", outer.bold), ("w:vanish", outer.hidden))
+    )
+    position = value(child(properties, "w:vertAlign"), "w:val")
+    return Run("", bold, position == "superscript" if position else outer.raised, hidden)
 
 
 def number_of(properties: Element | None, outer: StyleNumber) -> StyleNumber:
