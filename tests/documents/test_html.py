@@ -103,6 +103,11 @@ def test_fields_that_are_filled_in_are_no_table_of_contents() -> None:
     assert "Tin" in text(f"<p>Order form</p><table>{rows}</table><p>End.</p>")
 
 
+def test_a_cell_without_a_row_is_read() -> None:
+    page = "<p>Text</p><table><caption><svg><td>x</td></svg></caption><tr><td>a</table>"
+    assert text(page).split() == ["Text", "x", "a"]
+
+
 def test_phrases_in_the_style_of_a_block_are_paragraphs() -> None:
     page = '<span style="color: red; display: block">A one</span><b style="display:flex">B two</b>'
     assert text(page) == "A one\n\nB two"

@@ -36,6 +36,31 @@ HEADERS = (
 )
 
 
+def test_attachments_in_a_form_that_is_not_read_are_named(tmp_path: Path) -> None:
+    mail = make()
+    mail.add_alternative("<p>The fee is 85 crowns.", subtype="html")
+    [_, page] = mail.iter_parts()
+    assert isinstance(page, EmailMessage)
+    page.add_related(b"x", "image", "png", cid="<x>")
+    page.add_attachment(b"x", "application", "pdf", filename="report.pdf")
+    found, losses = read(tmp_path, mail)
+    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns.\n\nAttachment: report.pdf"
+    assert losses == [f"{tmp_path / 'mail.eml'}: attachment report.pdf is not read"]
+
+
+def test_a_part_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    mail = make()
+    mail.make_mixed()
+    for data in (b"\0", b"Bring coins."):
+        part = EmailMessage()
+        part["Content-Type"] = "text/plain"
+        part.set_payload(data)
+        mail.attach(part)
+    found, [loss] = read(tmp_path, mail)
+    assert found.text == f"{HEADERS}\n\nThe fee is 85 crowns.\n\nBring coins."
+    assert "a part of the text is not read: " in loss
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "cp1252"])
 def test_a_mail_has_headers_a_title_and_a_text(tmp_path: Path, charset: str) -> None:
     found, losses = read(tmp_path, make("Zoë wohnt\nin Köln.\n", charset))

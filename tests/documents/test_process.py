@@ -16,6 +16,9 @@ from fabir.errors import InputError
 HANGS = "import time; time.sleep(60)"
 CRASHES = "import os; os.abort()"
 FILLS_MEMORY = "all_of_it = b'1' * (3 << 30)"
+ENDS_EARLY = (
+    "import os, signal; os.write(1, b'[\"document\", {'); os.kill(os.getpid(), signal.SIGKILL)"
+)
 PRINTS = "print('hello'); import os; os.write(1, b'[1]'); raise ValueError('broken')"
 
 
@@ -54,6 +57,7 @@ def test_documents_and_losses_are_those_of_the_same_process(folder: Path) -> Non
     [
         (HANGS, "takes more than 2 seconds"),
         (CRASHES, "ended (SIGABRT)"),
+        (ENDS_EARLY, "ended (SIGKILL)"),
         (FILLS_MEMORY, "too much memory"),
         (PRINTS, "ValueError: broken"),
     ],

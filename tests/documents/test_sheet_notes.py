@@ -52,6 +52,14 @@ def test_a_thread_of_comments_has_no_advice_of_excel(tmp_path: Path) -> None:
     assert wick.text.endswith("\n\nComment: Who built it?\nReply:\n    Nils did.")
 
 
+def test_long_comments_take_linear_time(tmp_path: Path) -> None:
+    """Under a second; in quadratic time these would be refused after ten."""
+    part = comments(("A2", "a" * 1_000_000), ("A3", "https://go.example/?linkid=870924 alone"))
+    wick, marl = read(tmp_path / "a.xlsx", PUMPS, comments=part)
+    assert len(wick.text) > 1_000_000
+    assert marl.text.endswith("Comment: https://go.example/?linkid=870924 alone")
+
+
 def test_comments_on_hidden_cells_are_hidden(tmp_path: Path) -> None:
     columns = '</s:sheetData><s:cols><s:col min="2" max="2" hidden="1"/></s:cols><s:sheetData>'
     hidden = row("Wick", 1934).replace("<s:row", '<s:row hidden="1"')

@@ -448,9 +448,10 @@ def test_questions_come_from_a_pipe_or_a_person(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\u200b\n", "two\n"]))
     assert list(prompt.read_questions()) == ["one", "two"]
-    rows = ['{"id": 1, "question": "one"}\n', "{two} is what?\n"]
+    deep = '{"a":' * 100_000
+    rows = ['{"id": 1, "question": "one"}\n', "{two} is what?\n", deep]
     monkeypatch.setattr(sys, "stdin", Lines(rows))
-    assert list(prompt.read_questions()) == ["one", "{two} is what?"]
+    assert list(prompt.read_questions()) == ["one", "{two} is what?", deep]
     for wrong in ('{"id": 1}', '{"question": 1}', '{"question": "\u200b"}'):
         monkeypatch.setattr(sys, "stdin", Lines(["one\n", "\n", wrong]))
         with pytest.raises(InputError, match=r'line 3 of .* no text in its field "question"'):

@@ -483,6 +483,33 @@ def test_a_file_of_which_a_part_is_broken_is_told_from_one_that_is(
     assert again == incomplete
 
 
+def test_an_exception_of_who_hears_of_a_loss_stops_the_update(
+    collection: Path, tmp_path: Path
+) -> None:
+    def refuse(reason: str) -> None:
+        raise InputError(f"stopped: {reason}")
+
+    (collection / "rows.jsonl").open("a").write("{\n")
+    index = Index.build([collection], tmp_path / "index", incomplete=[].append)
+    before = index.search("Who built the mill?", 20)
+    for change in (b"", b"[\n"):  # known, and new
+        with (collection / "rows.jsonl").open("ab") as file:
+            file.write(change)
+        with pytest.raises(InputError, match=r"stopped: .*rows\.jsonl"):
+            index.update(skip=[].append, incomplete=refuse)
+        assert index.search("Who built the mill?", 20) == before
+
+
+def test_a_document_with_a_control_character_in_its_id_is_found(tmp_path: Path) -> None:
+    rows = [{"id": "row\t1", "text": "It rains."}, {"id": "row\u200e", "text": "It snows."}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    index = Index.build([tmp_path / "a.jsonl"], tmp_path / "index")
+    for word, text in (("rains", "It rains."), ("snows", "It snows.")):
+        excerpt = index.excerpt(index.search(word)[0].document)
+        assert excerpt
+        assert excerpt.text == text
+
+
 def test_files_and_the_index_may_be_moved(tmp_path: Path) -> None:
     (tmp_path / "notes" / "folder.md").mkdir(parents=True)
     (tmp_path / "notes" / "folder.md" / "a.txt").write_text("It rains.")

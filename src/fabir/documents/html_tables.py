@@ -45,6 +45,8 @@ class Table:
             columns=max(1, small_number(attributes.get("colspan"), 1, _MAX_COLUMNS)),
             rows=max(1, small_number(attributes.get("rowspan"), 1, _MAX_ROWS)),
         )
+        if not self._rows:  # a cell in the caption, which a browser's parser leaves there
+            self.begin_row(in_head=False)
         self._rows[-1].append(cell)
         return cell.paragraphs
 

@@ -1,7 +1,7 @@
 """Reads mails: who wrote them to whom and when, their text, and the names of attachments."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from email import message_from_binary_file
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
@@ -51,18 +51,43 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         elif kind == "message/delivery-status" and inner:
             yield "\n\n".join(_headers(each, tuple(each.keys())) for each in inner)
         elif kind == "multipart/alternative" and inner:
-            parts.append(_best(inner))
+            best = _best(inner)
+            parts += reversed(_attachments(each for each in inner if each is not best))
+            parts.append(best)
         elif kind == "multipart/related":
-            parts += inner[:1]  # the others are its pictures
+            parts += reversed(_attachments(inner[1:]))  # the others are its pictures
+            parts += inner[:1]
         elif part.is_multipart():
             parts += reversed(inner)
         elif part.get_content_maintype() == "text" and _is_shown(part):
-            yield _text(part, report.lost, report.alive)
+            yield _readable(part, report)
         elif part.get_content_maintype() == "multipart":
             report.lost("its parts are not divided as its header says: they are not read")
         elif kind not in _SIGNATURES:
             yield _attachment(_file_name(part, letter), kind, report)
         report.alive()
+
+
+def _readable(part: Message, report: Report) -> str:
+    """The text of a part, if it can be read: others of the mail may be sound."""
+    try:
+        return _text(part, report.lost, report.alive)
+    except InputError as error:
+        report.lost(f"a part of the text is not read: {error}")
+        return ""
+
+
+def _attachments(forms: Iterable[Message]) -> list[Message]:
+    """The attachments in parts that are not read."""
+    found: list[Message] = []
+    parts = list(forms)[::-1]
+    while parts:
+        part = parts.pop()
+        if part.get_content_disposition() == "attachment":
+            found.append(part)
+        else:
+            parts += reversed(_inner(part))
+    return found
 
 
 def _attachment(name: str, kind: str, report: Report) -> str:

@@ -18,7 +18,6 @@ COLUMN_LINES = 3  # least number of lines in a column of text
 _PROSE = 12  # least mean number of characters in the lines of a column
 _RUN_ON = 0.3  # least share of a column's lines that begin with a small letter
 _CELL_GAP = "   "
-_left, _right = attrgetter("left"), attrgetter("right")
 _LEADER = re.compile(r"(?:\s*[.·…]){5,}\s*")
 _DOTS = ".·…"
 _TOUCHING = 0.2  # most space between a word and a raised number after it, in line heights

@@ -132,7 +132,8 @@ def _collect(process: subprocess.Popen[str], messages: "Queue[str]") -> None:
     """Pass on every line of the process's output; the empty one is the end."""
     assert process.stdout is not None
     for line in process.stdout:
-        messages.put(line)
+        if line.endswith("\n"):  # else it was killed in the middle
+            messages.put(line)
     messages.put("")
 
 

@@ -14,7 +14,7 @@ Comments = dict[int, dict[str, str]]  # by the row's number and the column's let
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _ANCHORS = "twoCellAnchor", "oneCellAnchor", "absoluteAnchor"
-_ADVICE = re.compile(r".*?/\?linkid=870924\s*[^\n]*\n\s*", re.DOTALL)  # of Excel to older programs
+_ADVICE = "/?linkid=870924"  # of Excel to older programs, before a line "Comment:"
 _CODE = re.compile(r'&(?:"[^"]*"|K[\dA-F]{6}|\d{1,3}|.)', re.DOTALL)
 _TYPED = re.compile(r"(?<!&)(?:&&)*&[DTPNFAZG]")  # dates, numbers of pages, names of files
 
@@ -62,7 +62,9 @@ def sheet_comments(archive: Archive, sheet: str) -> Comments:
 
 def _said(text: str, author: str) -> str:
     """A comment without its author's name and without Excel's advice before a thread."""
-    return _ADVICE.sub("", text.strip().removeprefix(f"{author}:"), count=1).strip()
+    said = text.strip().removeprefix(f"{author}:")
+    _, advice, behind = said.partition(_ADVICE)
+    return ((advice and behind.lstrip().partition("\n")[2]) or said).strip()
 
 
 def sheet_drawings(archive: Archive, sheet: str) -> Iterator[tuple[int, str]]:

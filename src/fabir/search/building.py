@@ -121,25 +121,28 @@ class Writer:
     ) -> Iterator[int]:
         """Add a file's documents and yield the number of passages.
 
-        What the old index has of a broken file stays; a new one that is broken adds nothing.
+        What the old index has of a broken file stays; a new one that is broken adds nothing. What
+        there is to say is said when the file is done, so that an exception of who hears it stops
+        the build.
         """
         marks = self._texts.tell(), self._tokens.tell()
         previous, number = self._previous.get(str(path), (None, _NONE))
         rows: dict[str, list[Any]] = {table: [] for table in TABLES}
         lost: list[str] = []
+        told: list[tuple[Skip, str]] = []
 
         def lose(reason: str) -> None:
             lost.append(reason)
-            (incomplete if rows["documents"] else skip)(reason)
+            told.append((incomplete if rows["documents"] else skip, reason))
 
         try:
             file = stat_file(path, previous)
             if previous and file.digest == previous.digest:
                 self._append_rows(file, self._copy_rows(number))
-                for reason in previous.lost:
-                    (incomplete if previous.documents else skip)(reason)
+                hears = incomplete if previous.documents else skip
+                told += [(hears, reason) for reason in previous.lost]
             else:
-                for document in reader.read(path, lose, notice):
+                for document in reader.read(path, lose, lambda line: told.append((notice, line))):
                     self._add(document, rows)
                     yield self.passages + len(rows["passages"])
                 made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}
@@ -149,7 +152,10 @@ class Writer:
                 stream.truncate(stream.seek(mark))
             if previous:
                 self._append_rows(previous, self._copy_rows(number))
-            skip(f"{error}; what the index has of it stays" if previous else str(error))
+            reason = f"{error}; what the index has of it stays" if previous else str(error)
+            told.append((skip, reason))
+        for hears, reason in told:
+            hears(reason)
         yield self.passages
 
     def _append_rows(self, file: File, rows: dict[str, np.ndarray]) -> None:

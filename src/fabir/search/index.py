@@ -346,8 +346,11 @@ def _numbered(of: Generation, name: str) -> Iterator[int]:
             continue
         first, last = of.file_documents[[file, file + 1]]
         documents = of.documents[first:last]
-        part = len(name[len(short) + 1 :].encode())  # few of many records have a name this long
-        for number in first + np.flatnonzero(documents["title"] - documents["part"] == part):
+        part = name[len(short) + 1 :]
+        # Few of many records have a name this long; a control character is shorter than its sign.
+        fits = np.less_equal if "\ufffd" in part else np.equal
+        sizes = documents["title"] - documents["part"]
+        for number in first + np.flatnonzero(fits(sizes, len(part.encode()))):
             passages = of.rows("passages", number, number + 1)
             if passages.start < passages.stop and _name(of, of.documents[number]) == name:
                 yield int(number)

@@ -47,7 +47,7 @@ def read_questions() -> Iterator[str]:
 def _question(line: str, number: int) -> str:
     try:
         record = json.loads(line) if line.startswith("{") else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return line  # a question that begins with a brace
     question = line if record is None else record.get("question")
     if not isinstance(question, str) or is_blank(question):
