@@ -1,6 +1,7 @@
 """The index: exact places, and updates that equal building anew."""
 
 import copy
+import json
 import os
 import pickle
 import tempfile
