@@ -152,7 +152,7 @@ def test_of_a_link_the_file_behind_it_is_replaced(
         target.write_text("old")
         target.chmod(0o600)
     with writing(link):
-        (Path("vault") / ".file.json.x.partial").touch()
+        (Path("vault") / ".file.json.abcdefg_.partial").touch()
         with pytest.raises(InputError, match="another process is writing"), writing(target):
             pass
         write_json(link, {})
@@ -183,6 +183,19 @@ def test_only_what_was_cut_short_is_removed(tmp_path: Path) -> None:
     remove_partial(tmp_path)
     assert names(tmp_path) == sorted(kept)
     remove_partial(tmp_path / "missing")
+
+
+def test_what_others_are_writing_in_a_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / ".film.mkv.partial").touch()  # another program's
+    with writing(tmp_path / "rows.csv"), replacing(tmp_path / "rows.csv") as temporary:
+        remove_partial(tmp_path)
+        assert temporary.exists()
+    assert names(tmp_path) == [".film.mkv.partial", "rows.csv"]
+    left = (tmp_path / ".rows.csv.abcd_123.partial", tmp_path / ".rows.csv.lock")
+    for path in left:  # of a killed process
+        path.touch()
+    remove_partial(tmp_path)
+    assert names(tmp_path) == [".film.mkv.partial", "rows.csv"]
 
 
 def test_lines_of_json_are_told_their_name(tmp_path: Path) -> None:
@@ -247,7 +260,7 @@ def test_one_process_writes_a_file_or_folder(
 
 
 def test_files_are_written_by_one_process_if_all_can_be(tmp_path: Path) -> None:
-    (tmp_path / ".a.json.x.partial").touch()  # a killed process left it
+    (tmp_path / ".a.json.abcdefg_.partial").touch()  # a killed process left it
     with pytest.raises(InputError, match="it is a folder"), writing_files(tmp_path / "a", tmp_path):
         raise AssertionError("work was begun")
     with writing_files(tmp_path / "a.json", None, tmp_path / "b.json"):
@@ -267,8 +280,8 @@ def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    left = [tmp_path / ".a.txt.x1.partial", tmp_path / "folder" / ".words.y2.partial"]
-    others = [tmp_path / ".b.txt.x1.partial", tmp_path / "folder" / "words.partial"]
+    left = [tmp_path / ".a.txt.abcdefg1.partial", tmp_path / "folder" / ".words.abcdefg2.partial"]
+    others = [tmp_path / ".b.txt.abcdefg1.partial", tmp_path / "folder" / "words.partial"]
     for path in (*left, *others):
         path.write_text("")
     with writing(tmp_path / "a.txt"), writing(tmp_path / "folder"):

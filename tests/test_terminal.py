@@ -88,6 +88,20 @@ def test_a_closed_stderr_leaves_the_answer_alone(passage: Path) -> None:
     assert out.count(b"\n") == 1
 
 
+def test_who_reads_stderr_may_go_and_the_work_is_done(passage: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "Who?"}\n[]\n')
+    done = tmp_path / "answers.jsonl"
+    rows = ("predict", str(tmp_path / "rows.jsonl"), "--output", str(done), "--on-bad-row", "skip")
+    missing = ("answer", ASK, "--passage", str(tmp_path / "missing.txt"))
+    for command, code in ((rows, 2), (answer(passage), 0), (missing, 2)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "wb") as gone:
+            command = [sys.executable, "-m", "fabir", *command]
+            found = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=gone, timeout=120)
+        assert found.returncode == code
+
+
 def test_a_reader_that_has_gone_is_no_error(passage: Path) -> None:
     code, _, err = run("readers", shell="| true")
     assert (code, err) == (0, b"")

@@ -23,7 +23,7 @@ from fabir.commands import (
     shipping,
     split_keys,
 )
-from fabir.errors import InputError, InputWarning
+from fabir.errors import InputError, InputWarning, reason_of
 from fabir.process_settings import tune_for_training, tune_process
 from fabir.terminal import drop_output, prepare_streams
 
@@ -82,8 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
         drop_output()
     except OSError as error:  # a full disk, a folder that vanished
         drop_output()
-        place = f"{error.filename}: " if error.filename else ""
-        sys.exit(_report_error(command, f"{place}{error.strerror or error}"))
+        sys.exit(_report_error(command, reason_of(error)))
     except KeyboardInterrupt:
         sys.exit(130)
 

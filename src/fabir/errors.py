@@ -7,3 +7,9 @@ class InputError(ValueError):
 
 class InputWarning(UserWarning):
     """Input that is used in part: says which part, in one line."""
+
+
+def reason_of(error: OSError) -> str:
+    """One line of what the system refused: a full disk, a folder that vanished."""
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}"

@@ -5,6 +5,7 @@ import glob
 import gzip
 import json
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -17,6 +18,7 @@ from typing import IO, Any
 from fabir.errors import InputError
 
 _PARTIAL = ".partial"
+_TEMPORARY = re.compile(rf"\.(.+)\.[a-z0-9_]{{8}}{re.escape(_PARTIAL)}")  # of `replacing`
 DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # the disk is full, or fails
 
@@ -199,9 +201,16 @@ def remove_partial(path: str | Path) -> None:
     else:
         folder, before = path.parent, f".{path.name}."
     for left in folder.glob(f"{glob.escape(before)}*{_PARTIAL}"):
+        made = _TEMPORARY.fullmatch(left.name)
         # What has a further suffix is of another file: out.json.gz is not out.json.
-        if path.is_dir() or "." not in left.name[len(before) : -len(_PARTIAL)]:
+        if not made or not (path.is_dir() or made[1] == path.name):
+            continue
+        if not path.is_dir():
             left.unlink(missing_ok=True)
+            continue
+        with locked(folder / f".{made[1]}.lock") as ours:  # a file of its own may be written
+            if ours:
+                left.unlink(missing_ok=True)
 
 
 def read_json(path: str | Path) -> Any:

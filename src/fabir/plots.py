@@ -33,6 +33,9 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+KINDS = "png", "svg", "pdf"
+
+
 def style(number: int) -> dict[str, Any]:
     """Colour, marker and dashes of the line with this number, from 0.
 
@@ -43,6 +46,12 @@ def style(number: int) -> dict[str, Any]:
         "marker": _MARKERS[(number + number // len(_COLOURS)) % len(_MARKERS)],
         "linestyle": _LINES[number % len(_LINES)],
     }
+
+
+def legend_name(name: str) -> str:
+    """A name in a legend as it is: matplotlib leaves out those that begin with "_", and takes
+    dollar signs for mathematics."""
+    return f"{' ' * name.startswith('_')}{name}".replace("$", r"\$")
 
 
 def add_legend(figure: Figure, axes: Any) -> None:
@@ -71,10 +80,10 @@ def check_plot(path: Path) -> None:
     """Check before long work that a plot can be written to `path`.
 
     Raises:
-        InputError: matplotlib is missing, or does not support the file type.
+        InputError: matplotlib is missing, or the file type is none of `KINDS`.
     """
-    kinds = new_figure(1, 1).canvas.get_supported_filetypes()
-    if _kind(path) not in kinds:
+    new_figure(1, 1)
+    if _kind(path) not in KINDS:
         raise InputError(f"cannot draw {path}: name a .png, .svg or .pdf file")
 
 

@@ -34,6 +34,19 @@ class _Closed(io.TextIOBase):
         raise InputError(f"{self._name} is closed")
 
 
+class _Messages(io.TextIOWrapper):
+    """Standard error: what nobody reads any more disappears, and the work goes on."""
+
+    def write(self, text: str, /) -> int:
+        with suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            super().flush()
+
+
 def prepare_streams() -> None:
     """Make the streams safe to use. A character that their encoding lacks is written as an escape.
 
@@ -50,6 +63,10 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if type(sys.stderr) is io.TextIOWrapper:
+        sys.stderr = _Messages(
+            sys.stderr.buffer, sys.stderr.encoding, sys.stderr.errors, line_buffering=True
+        )
 
 
 def drop_output() -> None:

@@ -136,6 +136,13 @@ def test_what_is_not_there_is_named(folder: Path, given: list[str], message: str
         names(*given)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_named_pipe_is_refused(folder: Path) -> None:
+    os.mkfifo("rows.jsonl")
+    with pytest.raises(InputError, match=r"rows.jsonl is no file: give rows from a pipe as -"):
+        names("rows.jsonl")
+
+
 def test_a_folder_without_tables_is_refused(folder: Path) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(InputError, match=r"parts/empty has no \.jsonl, \.ndjson, \.csv"):
@@ -153,6 +160,7 @@ def test_a_folder_without_tables_is_refused(folder: Path) -> None:
         ("*/?.csv", "parts/o.csv"),
         ("parts/**/*.csv", "parts/out.csv"),
         ("parts/**/*.csv", "parts/c/new/out.csv"),
+        ("parts/**", "parts/c/new/_out.csv"),
         ("parts/?", "parts/c/out.csv"),
         ("link/*.csv", "link/out.csv"),
         ("link/*.csv", "parts/out.csv"),

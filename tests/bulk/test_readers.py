@@ -41,4 +41,6 @@ def test_what_changes_answers_changes_the_digest(
         predictor.answer("Who?", "Ada did.")
     again = [Predictor.load(reader), *made[1:4], Predictor.load([exported, reader])]
     assert [digest_of(predictor) for predictor in again] == digests
+    made[-1].model.no_answer_threshold /= 2  # pyright: ignore[reportAttributeAccessIssue]
+    assert digest_of(made[-1]) != digests[-1]
     assert digest_of([str(reader)]) != digest_of([str(exported)])

@@ -43,6 +43,7 @@ def test_passage_is_another_name_of_context_and_an_id_is_optional(tmp_path: Path
     ("line", "problem"),
     [
         ("{", "not valid JSON"),
+        ('{"x": ' + "[" * 600 + "]" * 600 + "}", "nested more than 500 deep"),
         ("[1]", "expected an object, got list"),
         ({"context": "At sea."}, 'field "question": missing'),
         ({"question": "Who?"}, 'field "context": missing'),

@@ -60,7 +60,7 @@ def test_a_complete_output_is_said(
         ("x.json.gz", "official predictions as .json"),
         ("-", "-: the output must be a file, since a run is resumed from it"),
         (".", ".: rows are written as .jsonl"),
-        ("", ": rows are written as .jsonl"),
+        ("", "argument --output: the name is empty"),
         ("/dev/stdout", "/dev/stdout: the output must be a file"),
     ],
 )
@@ -264,6 +264,8 @@ def test_answer_refuses_a_passage_it_cannot_use(
     assert "no-file" in refused(capsys, "answer", "What?", *options, tmp_path / "no-file")
     twice = refused(capsys, "answer", "What?", *options, blank, "--passage", blank)
     assert "--passage is given twice: fabir index reads several files" in twice
+    twice = refused(capsys, "answer", "What?", *options, blank, "--top-k", "1", "--top-k", "3")
+    assert "--top-k is given twice: name one" in twice
     twice = refused(capsys, "ask", "What?", "--index", "a", "--index", "b")
     assert "--index is given twice: name one" in twice
 

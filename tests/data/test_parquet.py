@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fabir.data.parquet import (
+    check_names,
     common_type,
     is_exact,
     kept_type,
@@ -134,6 +135,13 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='two columns are called "a": rename one'):
         next(read_rows(tmp_path / "t.parquet"))
     assert list(read_rows(tmp_path / "t.parquet", {"b"})) == [({"b": 2}, 1.0)]
+
+
+def test_names_of_many_columns_are_checked_in_linear_time() -> None:
+    names = [str(number) for number in range(200_000)]
+    check_names("a.csv", names, None)  # in quadratic time, minutes
+    with pytest.raises(InputError, match='two columns are called "7"'):
+        check_names("a.csv", [*names, "7"], None)
 
 
 def test_a_common_type_holds_all() -> None:

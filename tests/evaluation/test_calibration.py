@@ -210,6 +210,12 @@ def test_the_threshold_withholds_few_where_f1_is_as_good(data: Dataset) -> None:
     assert (f1s[thresholds > found.no_answer_threshold + 0.03] < chosen + 0.5).all()
 
 
+def test_articles_without_questions_are_refused(data: Dataset) -> None:
+    empty = tuple(replace(passage, questions=()) for passage in data.passages)
+    with pytest.raises(InputError, match="no question"):
+        calibrate(Predictor.load(), replace(data, passages=empty))
+
+
 def test_one_article_is_too_few(data: Dataset) -> None:
     with pytest.raises(InputError, match=r"two articles.*a column `title` before fabir convert"):
         calibrate(Predictor.load(), replace(data, passages=data.passages[:1]))

@@ -53,7 +53,11 @@ def test_models_are_found_with_size_and_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "card", ["# no head\n", "---\nlicense: mit\n---\n", "---\nmodel-index: []\n---\n"]
+    "card",
+    [
+        *("# no head\n", "---\nlicense: mit\n---\n", "---\nmodel-index: []\n---\n"),
+        "---\nmodel-index: [{results: [{metrics: [{type: f1, value: high}]}]}]\n---\n",
+    ],
 )
 def test_a_model_whose_card_has_no_scores_is_listed(tmp_path: Path, card: str) -> None:
     model(tmp_path / "a", card)
@@ -63,6 +67,9 @@ def test_a_model_whose_card_has_no_scores_is_listed(tmp_path: Path, card: str) -
 def test_a_head_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"README.md: the head is not YAML"):
         read_scores(model(tmp_path / "a", "---\na: [\n---\n"))
+    (model(tmp_path / "b", "") / "README.md").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"README.md: not UTF-8 text"):
+        read_scores(tmp_path / "b")
 
 
 def figures(path: Path, row: str, column: int | None = None) -> list[str]:

@@ -142,6 +142,34 @@ def test_too_much_is_turned_away_and_then_taken_again() -> None:
     batcher.close()
 
 
+def test_long_questions_are_counted_beside_the_loop_and_not_without_end() -> None:
+    predictor = Watched()
+    batcher = Batcher(predictor)
+    long = [("?! " * 200, "Rain falls.")] * 20
+    threads: list[str] = []
+    go = threading.Event()
+
+    def work(pairs: list[tuple[str, str]]) -> int:
+        threads.append(threading.current_thread().name)
+        assert go.wait(10)
+        return 1
+
+    predictor.work = work  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def run() -> None:
+        reads = [asyncio.create_task(batcher.read(long, 1)) for _ in range(90)]
+        with pytest.raises(BusyError, match="try again"):
+            await reads[-1]
+        assert not any(read.done() for read in reads[:80])
+        for read in reads:
+            read.cancel()
+        go.set()
+
+    asyncio.run(run())
+    batcher.close()
+    assert all(name.startswith("fabir-counter") for name in threads)
+
+
 def test_a_short_request_does_not_wait_for_long_ones() -> None:
     predictor = Watched()
     predictor.go.clear()

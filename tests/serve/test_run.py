@@ -58,6 +58,7 @@ def test_what_cannot_be_served_is_refused(
         line = f"fabir serve: --port {port} is no port: choose one from 0 to 65535\n"
         assert refused(capsys, "serve", "--port", port) == line
     assert "--host is empty" in refused(capsys, "serve", "--host", "")
+    assert "no name of a host" in refused(capsys, "serve", "--host", "é..b")
     assert "cannot listen on no-such-host" in refused(capsys, "serve", "--host", "no-such-host")
     assert "config.json" in refused(capsys, "serve", "--port", 0, "--reader", tmp_path)
     assert "from 0 to 1" in refused(capsys, "serve", "--port", 0, "--threshold", 7)

@@ -159,7 +159,7 @@ def test_what_is_measured_is_not_trained_again(
     reproduce(study, "one", data(files), done)
     assert {name: (done / name).read_bytes() for name in before} == before
     (done / "report.md").unlink()
-    (done / ".results.json.x.partial").touch()  # a killed process left it
+    (done / ".results.json.abcdefg_.partial").touch()  # a killed process left it
     assert report(study, done) == done / "report.md"
     assert not list(done.glob("*.partial"))
     assert {name: (done / name).read_bytes() for name in before} == before
@@ -481,7 +481,9 @@ def test_a_launchers_processes_are_refused(
         reproduce(study, "one", data(files), tmp_path)
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"rows": {"plain": [{"f1": 1.0}]}}'])
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"rows": {"plain": [{"f1": 1.0}]}}', '{"rows": {}}']
+)
 def test_what_is_no_result_is_refused(
     study: Study, files: Files, tmp_path: Path, content: str
 ) -> None:

@@ -167,7 +167,7 @@ def test_what_a_killed_process_left_in_the_cache_is_removed(tmp_path: Path, cach
     path = write(tmp_path / "v.txt")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     cache.mkdir()
-    for suffix in (".npy.x", ".words.y"):
+    for suffix in (".npy.abcdefg1", ".words.abcdefg2"):
         (cache / f".{digest}{suffix}.partial").touch()
     read_vectors(path, cache)
     names = sorted(path.name for path in cache.iterdir())

@@ -48,11 +48,11 @@ def test_the_same_runs_make_the_same_bytes(tmp_path: Path, kind: str) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.parametrize("content", ["", "no json\n", "[]\n", '{"epoch": 1}\n'])
-def test_what_is_no_run_is_named(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"no json\n", b"[]\n", b'{"epoch": 1}\n', b"\xff\n"])
+def test_what_is_no_run_is_named(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match=r"cannot read .*metrics.jsonl"):
         plot_runs([tmp_path], tmp_path / "curves.png")
-    (tmp_path / "metrics.jsonl").write_text(content)
+    (tmp_path / "metrics.jsonl").write_bytes(content)
     with pytest.raises(InputError, match=r"metrics.jsonl: not the metrics of a run"):
         plot_runs([tmp_path], tmp_path / "curves.png")
     assert not (tmp_path / "curves.png").exists()

@@ -245,7 +245,7 @@ def test_what_a_teacher_said_is_read_from_the_cache(
         with pytest.raises(AssertionError, match="loaded again"):
             teacher_probabilities([teacher], [features], other, 0, tmp_path)
     kept.write_bytes(kept.read_bytes()[:1000])  # a damaged file is made again
-    (tmp_path / f".{kept.name}.x.partial").touch()  # a killed process left it
+    (tmp_path / f".{kept.name}.abcdefg_.partial").touch()  # a killed process left it
     said.append(teacher_probabilities([teacher], [features], CONFIG, 0, tmp_path))
     assert list(tmp_path.iterdir()) == [kept]
     for each in said:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +17,18 @@ from fabir.training.launch import best_processes
 from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
 from tracking import assert_settings, assert_tracked
+
+# In each new process: writing metrics fails, and the job is gone by then.
+FULL = """
+import builtins, errno, glob, os
+opened = builtins.open
+def full(file, mode="r", *rest, **others):
+    if str(file).endswith("metrics.jsonl") and mode != "r":
+        assert not glob.glob(os.environ["TMPDIR"] + "/*/job")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+    return opened(file, mode, *rest, **others)
+builtins.open = full
+"""
 
 
 @pytest.mark.slow
@@ -61,6 +74,17 @@ def test_what_a_process_finds_wrong_is_said_as_if_it_were_this_one(
     for processes in (1, 2):
         with pytest.raises(InputError, match=f"cannot write {tmp_path / 'run'}.*not a folder"):
             train_tiny(files, tmp_path / "run", run_config(), processes=processes)
+
+
+def test_a_full_disk_is_said_in_a_line(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(FULL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(InputError, match=r"metrics.jsonl: No space left on device"):
+        train_tiny(files, tmp_path / "run", run_config(), processes=2)
 
 
 def test_a_process_for_each_thread_but_not_for_a_handful(monkeypatch: pytest.MonkeyPatch) -> None:

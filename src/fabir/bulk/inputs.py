@@ -2,6 +2,7 @@
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from itertools import takewhile
@@ -103,7 +104,7 @@ def _resolved(pattern: Path) -> str:
 
 def _matches(path: str, pattern: str) -> bool:
     """Whether `glob` would find a path, which may be missing."""
-    deep = f"{os.sep}**{os.sep}" in pattern
+    deep = "**" in pattern.split(os.sep)
     return (deep or pattern.count(os.sep) == path.count(os.sep)) and fnmatch(
         path, pattern.replace(f"**{os.sep}", "*")
     )
@@ -125,6 +126,8 @@ def _here(name: str) -> Iterator[InputFile]:
     else:
         with reading(name):
             state = path.stat()
+        if not stat.S_ISREG(state.st_mode):  # it could be read only once
+            raise InputError(f"{name} is no file: give rows from a pipe as -")
         partition = _partition(path)
         same = [str(path.resolve()), state.st_size, state.st_mtime_ns, partition]
         yield InputFile(name, state.st_size, same, partition)

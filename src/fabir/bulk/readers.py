@@ -53,6 +53,8 @@ def _parts(reader: Predictor | list[str]) -> Iterator[bytes]:
     options = reader.window, reader.stride, reader.max_words, reader.max_question, reader.threshold
     yield json.dumps(options).encode()
     model: Any = reader.model
+    rules = model.no_answer_threshold, model.calibration, model.confidence
+    yield repr(rules).encode()  # an ensemble has its own
     for each in getattr(model, "models", [model]):
         if hasattr(each, "folder"):
             yield pickle.dumps(each)  # of an exported model, with the checksums of its files

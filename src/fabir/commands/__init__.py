@@ -33,6 +33,12 @@ def path(text: str) -> Path:
     return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
 
 
+def file_or_address(text: str) -> str:
+    """As `path`, but as text: addresses such as s3://bucket/rows.parquet stay as they are."""
+    found = path(text)
+    return str(found) if text.startswith("~") else text
+
+
 @contextmanager
 def say_how_to_go_on(kept: Path, how: str) -> Iterator[None]:
     """When the user stops what is done within, say how it goes on, if the file `kept` is there."""
@@ -74,9 +80,11 @@ class Once(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        if option_string and getattr(namespace, self.dest) is not self.default:
+        given = vars(namespace).setdefault("given_once", set())
+        if option_string and self.dest in given:
             hint = "fabir index reads several files" if self.dest == "passage" else "name one"
             parser.error(f"{option_string} is given twice: {hint}")
+        given.add(self.dest)
         setattr(namespace, self.dest, values)
 
 

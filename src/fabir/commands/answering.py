@@ -12,6 +12,7 @@ from fabir.commands import (
     add_reader,
     add_readers,
     add_threshold,
+    file_or_address,
     path,
     say_how_to_go_on,
 )
@@ -80,6 +81,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         nargs="+",
+        type=file_or_address,
         metavar="DATA",
         help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file, a SQuAD file "
         "(.json or .json.gz), a folder of tables, a pattern such as 'parts/*.parquet', an address "
@@ -88,6 +90,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     add_readers(parser)
     parser.add_argument(
         "--output",
+        type=file_or_address,
         required=True,
         metavar="FILE",
         help="a .jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet file gets one row per "

@@ -7,6 +7,7 @@ no calendar has, such as a database's infinity, is its number as text. A UUID is
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -80,8 +81,8 @@ def check_names(path: str | Path, names: Sequence[str], wanted: Collection[str] 
     Raises:
         InputError: there are such columns.
     """
-    for name in names:
-        if name != "" and (wanted is None or name in wanted) and names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1 and name != "" and (wanted is None or name in wanted):
             raise InputError(f'{path}: two columns are called "{name}": rename one')
 
 

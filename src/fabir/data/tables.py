@@ -22,6 +22,7 @@ from fabir.text.units import is_blank
 KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
 ENDINGS = ".jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"  # in any case
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
+_DEEPEST = 500  # lists and objects of a row that are in each other; Python writes some 900
 _LONGEST_SHOWN = 40  # characters of a value in an error
 
 _decode = json.JSONDecoder(parse_constant=lambda _: None).decode  # JSON has no NaN: it is missing
@@ -253,9 +254,22 @@ def _parsed(line: str) -> tuple[Row, str]:
         value = _decode(line.strip())
     except (ValueError, RecursionError) as error:
         return {}, not_utf8(line) or f"not valid JSON: {getattr(error, 'msg', error)}"
+    if line.count("[") + line.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
+        return {}, f"its values are nested more than {_DEEPEST} deep"
     if type(value) is not dict:
         return {}, f"expected an object, got {type(value).__name__}"
     return value, ""
+
+
+def _depth(value: Any) -> int:
+    """How deep a value's lists and objects are nested."""
+    depth, level = 0, [value]
+    while level := [each for each in level if isinstance(each, list | dict)]:
+        depth += 1
+        level = [
+            each for outer in level for each in (outer.values() if type(outer) is dict else outer)
+        ]
+    return depth
 
 
 def _csv_rows(path: str | Path, size: int, wanted: Collection[str] | None) -> Iterator[Numbered]:

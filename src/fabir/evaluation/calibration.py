@@ -155,7 +155,9 @@ def _ask(
         _row(reading, question, True, place)
         for reading, (question, place) in zip(found, known, strict=True)
     ]
-    columns = zip(*(row for row in rows if row[0]), strict=True)
+    columns = list(zip(*(row for row in rows if row[0]), strict=True))
+    if not columns:
+        raise InputError("the data has no question with a passage to answer from")
     return Asked(*map(np.array, columns)), readings
 
 

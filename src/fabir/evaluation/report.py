@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from fabir.errors import InputError
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.files import read_json, replacing, write_json
-from fabir.plots import add_legend, check_plot, new_figure, save, style
+from fabir.plots import add_legend, check_plot, legend_name, new_figure, save, style
 
 ANALYSIS, PAGE = "analysis.json", "report.html"
 _SCORES = {"f1": "F1", "exact": "EM"}
@@ -55,9 +55,9 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     Raises:
         InputError: matplotlib or Jinja is missing, or a file cannot be written.
     """
+    write_json(output / ANALYSIS, analysis)  # first: it took the longest
     figures = {name: _breakdown(analysis, name) for name in _groupings(analysis)}
     figures["calibration"] = _calibration(analysis)
-    write_json(output / ANALYSIS, analysis)
     for name, figure in figures.items():
         save(figure, output / f"{name.replace(' ', '-')}.png")
     _write_csv(output / "groups.csv", _group_rows(analysis))
@@ -78,7 +78,8 @@ def report_again(output: Path) -> Path:
         InputError: the folder has no analysis; or see `write_report`.
     """
     analysis = read_json(output / ANALYSIS)
-    if not (isinstance(analysis, dict) and analysis.keys() >= {"readers", "questions", "worst"}):
+    keys = {"readers", "questions", "worst"}
+    if not (isinstance(analysis, dict) and analysis.keys() >= keys and analysis["readers"]):
         raise InputError(f"{output / ANALYSIS} is not an analysis: make it with fabir analyse")
     return write_report(analysis, output)
 
@@ -124,7 +125,7 @@ def _breakdown(analysis: dict[str, Any], grouping: str) -> Any:
                 ],
                 **style(number) | {"linestyle": "none"},
                 capsize=3,
-                label=model,
+                label=legend_name(model),
             )
         # The axis does not start at 0, because groups differ by a few percent.
         axes.set_ylabel(f"{name}, %")
@@ -151,7 +152,7 @@ def _calibration(analysis: dict[str, Any]) -> Any:
             said,
             was,
             **style(number),
-            label=f"{model}, expected error {error:.2f}",
+            label=legend_name(f"{model}, expected error {error:.2f}"),
         )
     axes.set(xlabel="probability given", ylabel="share that is right (F1 of 0.5 or more)")
     axes.set(xlim=(0, 1), ylim=(0, 1))

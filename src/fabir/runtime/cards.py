@@ -40,19 +40,22 @@ def read_scores(folder: Path) -> dict[str, float]:
     card = folder / CARD
     if not card.exists():
         return {}
+    head = _head(card)
     try:
-        metrics = _head(card)["model-index"][0]["results"][0]["metrics"]
-        return {each["type"]: each["value"] for each in metrics}
-    except (KeyError, IndexError, TypeError):
+        metrics = head["model-index"][0]["results"][0]["metrics"]
+        return {each["type"]: float(each["value"]) for each in metrics}
+    except (KeyError, IndexError, TypeError, ValueError):
         return {}
 
 
 def _head(card: Path) -> Any:
     import yaml
 
-    _, head, _ = [*card.read_text(encoding="utf-8").split("---\n", 2), "", ""][:3]
     try:
+        _, head, _ = [*card.read_text(encoding="utf-8").split("---\n", 2), "", ""][:3]
         return yaml.safe_load(head)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{card}: not UTF-8 text: convert it") from error
     except yaml.YAMLError as error:
         raise InputError(f"{card}: the head is not YAML: {error}") from error
 

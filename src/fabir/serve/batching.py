@@ -22,6 +22,8 @@ BATCH_WORDS = 5_000
 CONCURRENT_BATCHES = 2
 MAX_WAITING = 300_000  # words in a lane, about a second of work; further requests are rejected
 _LONG_TEXT = 10_000  # characters that take a thousandth of a second or two to tokenise
+_MOST_UNCOUNTED = 1_000_000  # characters of long texts that wait to be counted: a second, mostly
+_BUSY = "too many questions are waiting: try again in a moment"
 _MIN_WORDS = 60  # lower limit of the words that a question and passage count as
 
 
@@ -77,6 +79,7 @@ class Batcher:
         self._short, self._long = _Lane(CONCURRENT_BATCHES), _Lane(1)
         self._threads = ThreadPoolExecutor(CONCURRENT_BATCHES + 1, "fabir-reader")
         self._counting = ThreadPoolExecutor(1, "fabir-counter")
+        self._uncounted = 0  # characters of long texts whose words are still to be counted
 
     @property
     def waiting(self) -> int:
@@ -97,15 +100,22 @@ class Batcher:
         """
         # Texts are tokenised here, and the reading finds them in the cache. Long ones must not hold
         # up the event loop.
-        if sum(len(passage) for _, passage in pairs) > _LONG_TEXT:
+        size = sum(len(question) + len(passage) for question, passage in pairs)
+        if size > _LONG_TEXT:
+            if self._uncounted and self._uncounted + size > _MOST_UNCOUNTED:
+                raise BusyError(_BUSY)
+            self._uncounted += size
             loop = asyncio.get_running_loop()
-            work = await loop.run_in_executor(self._counting, self.predictor.work, pairs)
+            try:
+                work = await loop.run_in_executor(self._counting, self.predictor.work, pairs)
+            finally:
+                self._uncounted -= size
         else:
             work = self.predictor.work(pairs)
         work = max(_MIN_WORDS * len(pairs), work)
         lane = self._long if work > BATCH_WORDS else self._short
         if lane.waiting and lane.waiting + work > self._max_waiting:
-            raise BusyError("too many questions are waiting: try again in a moment")
+            raise BusyError(_BUSY)
         result = asyncio.get_running_loop().create_future()
         lane.requests.append(_Request(pairs, top_k, work, time.monotonic(), result))
         lane.waiting += work

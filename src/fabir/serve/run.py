@@ -166,6 +166,8 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except (TypeError, UnicodeError) as error:
+        raise InputError(f"cannot listen on {host}: it is no name of a host") from error
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while ")[0]  # what Python adds
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error

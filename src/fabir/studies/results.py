@@ -221,11 +221,14 @@ def _described(study: Study) -> dict[str, Any]:
     }
 
 
+_KEYS = {"title", "source", "base", "ranked", "paper", "budget", "data", "rows"}
+
+
 def _known(output: Path) -> dict[str, Any]:
     known = read_json(output / RESULTS)
     try:
         runs = [run for runs in known["rows"].values() for run in runs]
-        if all(run.keys() >= {"f1", "conditions"} for run in runs):
+        if known.keys() >= _KEYS and all(run.keys() >= {"f1", "conditions"} for run in runs):
             return known
     except (AttributeError, KeyError, TypeError):
         pass

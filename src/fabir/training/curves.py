@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import open_text
-from fabir.plots import add_legend, new_figure, save, short_names, style
+from fabir.plots import add_legend, legend_name, new_figure, save, short_names, style
 from fabir.training.metrics import FILE
 from fabir.training.notes import note
 
@@ -33,7 +34,7 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
                 [line["epoch"] for line in measured],
                 [line[key] for line in measured],
                 **style(number) | ({"marker": None} if key == "loss" else {}),
-                label=run,
+                label=legend_name(run),
             )
         axes.set_ylabel(name)
         axes.grid(color="0.9")
@@ -44,12 +45,8 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
 
 def _read(folder: Path) -> list[dict[str, float]]:
     path = folder / FILE
-    with open_text(path) as file:
-        lines = file.read().splitlines()
-    try:
-        measured = [json.loads(line) for line in lines]
+    with open_text(path) as file, suppress(ValueError, AttributeError):
+        measured = [json.loads(line) for line in file.read().splitlines()]
         if all(line.keys() >= {"epoch", "loss"} for line in measured) and measured:
             return measured
-    except (ValueError, AttributeError):
-        pass
     raise InputError(f"{path}: not the metrics of a run")

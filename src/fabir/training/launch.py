@@ -15,9 +15,10 @@ import torch
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from fabir.data.dataset import Dataset
-from fabir.errors import InputError
+from fabir.errors import InputError, reason_of
 from fabir.process_settings import TRAINING, temporary_defaults
 from fabir.runtime.torch_model import TorchModel
+from fabir.terminal import prepare_streams
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 from fabir.training.settings import TrainingConfig
@@ -140,16 +141,21 @@ def _work(
     end_with_parent()
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(threads)
+    prepare_streams()
     with open(packed, "rb") as file:
         job = pickle.load(file)
+    packed.with_name(f"loaded-{rank}").touch()
+    if len(list(packed.parent.glob("loaded-*"))) == int(surroundings["WORLD_SIZE"]):
+        packed.unlink(missing_ok=True)  # it is large, and a killed run would leave it behind
     gc.freeze()  # otherwise every garbage collection visits all texts, which takes 4 % of the time
     status = 0
     try:
         job.run()
     except KeyboardInterrupt:
         status = 130
-    except InputError as error:
-        complaint.write_text(str(error), encoding="utf-8")
+    except (InputError, OSError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        complaint.write_text(reason, encoding="utf-8")
         status = 2
     end_process(status)
 

@@ -121,6 +121,8 @@ class TrainingConfig:
         for name, least in least_of.items():
             if not getattr(self, name) >= least:  # so that NaN is refused too
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.seed >= 2**63:
+            raise ValueError(f"seed must be below 2^63, got {self.seed}")
         for name in ("average", "label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")

@@ -98,6 +98,13 @@ def test_bad_records_are_named_or_skipped(tmp_path: Path) -> None:
     assert "2 bad records" in made.summary
 
 
+def test_a_record_that_comes_again_is_bad(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"record 2, another question of this file has the id 'a'"):
+        converted(tmp_path, [HOTPOT, HOTPOT])
+    made = converted(tmp_path, [HOTPOT, HOTPOT, HOTPOT | {"_id": "b"}], skip=True)
+    assert made.questions == len(read_squad(tmp_path / "squad.json")) == 2
+
+
 def test_nothing_is_written_of_what_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text(json.dumps([HOTPOT, HOTPOT])[:-20])

@@ -50,6 +50,7 @@ class Conversion:
     """The result of a conversion.
 
     left_out: the number of questions that were left out, for each reason
+    ids: of the questions that were written
     notes: one line for each bad record that was skipped
     """
 
@@ -57,6 +58,7 @@ class Conversion:
     questions: int = 0
     impossible: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    ids: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -127,6 +129,10 @@ def _format(path: Path, record: Any, options: Options) -> Format:
 
 def _write(entry: Entry, write: Callable[[str], None], made: Conversion, v2: bool) -> None:
     """Write an entry as an article of one paragraph, and count what is in it."""
+    for question in entry.questions:
+        if question["id"] in made.ids:
+            raise InputError(f"another question of this file has the id {question['id']!r}")
+    made.ids.update(question["id"] for question in entry.questions)
     made.left_out.update(entry.left_out)
     made.questions += len(entry.questions)
     for question in entry.questions:
