@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import signal
 import socket
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from torch.multiprocessing.spawn import ProcessExitedException, start_processes
+from torch.multiprocessing.spawn import ProcessContext, ProcessExitedException, start_processes
 
 from fabir.data.dataset import Dataset
 from fabir.errors import InputError, reason_of
@@ -23,6 +24,7 @@ from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 from fabir.training.settings import TrainingConfig
 
+_GRACE = 10.0  # seconds for a process to save what it has learnt
 _LEAST = 16  # questions of a batch for each process, at least
 
 
@@ -103,7 +105,10 @@ def launch(job: Job, processes: int) -> None:
         arguments = (packed, complaint, surroundings, threads)
         try:
             with temporary_defaults(TRAINING):  # read when a process starts
-                start_processes(_work, arguments, processes, start_method="spawn")
+                started = start_processes(
+                    _work, arguments, processes, join=False, start_method="spawn"
+                )
+            _wait(started)
         except ProcessExitedException as error:
             if complaint.exists():
                 raise InputError(complaint.read_text("utf-8")) from error
@@ -113,6 +118,21 @@ def launch(job: Job, processes: int) -> None:
                     "the run goes on from its last checkpoint"
                 )
             sys.exit(error.exit_code)
+
+
+def _wait(started: ProcessContext | None) -> None:
+    """Wait for the processes. Ctrl+C reaches them too, and they save what they have learnt."""
+    assert started is not None  # it is where they are not joined at once
+    try:
+        while not started.join():
+            pass
+    except KeyboardInterrupt:
+        for process in started.processes:
+            process.join(_GRACE)
+            if process.is_alive() and process.pid:  # the signal was for this process alone
+                os.kill(process.pid, signal.SIGINT)
+                process.join(_GRACE)
+        raise
 
 
 def in_launcher() -> bool:

@@ -28,6 +28,7 @@ from fabir.training.metrics import forget_metrics, log_metrics
 from fabir.training.optimiser import add_l2, load_state_dict, make_optimisers, state_dict
 from fabir.training.scores import dev_scores
 from fabir.training.settings import TrainingConfig, learning_rate
+from fabir.training.stopping import Stop
 from fabir.training.trackers import run_settings, tracker_arguments, tracking
 
 
@@ -70,6 +71,7 @@ class Trainer:
         self._smooth: float | None = None  # the loss that is shown
         self._dropout: bool | None = None  # whether it is on
         self._saved = 0  # the step of the last checkpoint
+        self._stop, self._stopped = Stop(), False
         self.per_epoch = len(self._epoch(0))
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
@@ -93,12 +95,13 @@ class Trainer:
             self.graphs, self.stream = Graphs(self.device), torch.cuda.Stream()
 
     def run(self) -> Progress:
-        """Train to the end, or until `patience` runs out.
+        """Train to the end, or until `patience` runs out. Ctrl+C saves a checkpoint, but for the
+        time of an evaluation.
 
         Raises:
             InputError: the loss or a weight is not finite. The last checkpoint is from before.
         """
-        with self._tracking():
+        with self._tracking(), self._stop.listening():
             return self._run()
 
     def _run(self) -> Progress:
@@ -114,8 +117,12 @@ class Trainer:
                     raise InputError(self._diverged(f"the loss is {loss}"))
                 show(self._line(loss))
                 self.progress.losses += loss
+                if self._stopped:
+                    self._save()
+                    raise KeyboardInterrupt
                 if self._evaluation_due():
-                    self._evaluate()
+                    with self._stop.at_once():
+                        self._evaluate()
                 elif self.progress.step - self.progress.logged >= self.total / self.loss_lines:
                     self._log()
                 if time.monotonic() - saved > 60 * self.config.checkpoint_minutes:
@@ -203,7 +210,11 @@ class Trainer:
                 [self.named[name].detach() for name in self.average],
                 1 - kept,
             )
-        return float(self.accelerator.reduce(loss, "sum"))  # pyright: ignore[reportArgumentType]
+        # All processes stop after the same step, whichever of them was asked to.
+        both = torch.stack([loss, loss.new_full((), self._stop.asked)])
+        loss, asked = self.accelerator.reduce(both, "sum").tolist()  # pyright: ignore[reportAttributeAccessIssue]
+        self._stopped = asked > 0
+        return loss
 
     def _backward(self, rows: np.ndarray, scale: float) -> Tensor:
         """Add the gradient of `scale` times the loss of `rows`; returns that product.

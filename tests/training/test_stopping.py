@@ -1,0 +1,104 @@
+"""Ctrl+C in a training: what was learnt is saved, and the training goes on from there."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fabir.training.checkpoint import load_checkpoint
+from fabir.training.loop import Trainer
+from tiny import Files, run_config, train_tiny
+
+
+@pytest.fixture
+def interrupts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Steps during which Ctrl+C comes."""
+    steps: list[int] = []
+    step = Trainer.step
+
+    def interrupted(trainer: Trainer, rate: float | None = None) -> float:
+        if trainer.progress.step + 1 in steps:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(trainer, rate)
+
+    monkeypatch.setattr(Trainer, "step", interrupted)
+    return steps
+
+
+def test_a_training_goes_on_where_it_was_stopped(
+    files: Files, tmp_path: Path, interrupts: list[int]
+) -> None:
+    config = run_config(epochs=3)
+    whole = train_tiny(files, tmp_path / "whole", config)
+    expected, groups = load_checkpoint(tmp_path / "whole")
+    interrupts.append(2)
+    with pytest.raises(KeyboardInterrupt):
+        train_tiny(files, tmp_path / "run", config)
+    assert load_checkpoint(tmp_path / "run")[0].step == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    interrupts.clear()
+    assert train_tiny(files, tmp_path / "run", config, resume=True) == whole
+    found, again = load_checkpoint(tmp_path / "run")
+    assert found.step == expected.step > 2
+    for name, weights in groups["network"].items():
+        assert weights.equal(again["network"][name])
+
+
+def test_who_asks_twice_does_not_wait(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(trainer: Trainer, rate: float | None = None) -> float:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("it was not stopped")
+
+    monkeypatch.setattr(Trainer, "step", hang)
+    with pytest.raises(KeyboardInterrupt):
+        train_tiny(files, tmp_path / "run", run_config())
+    assert load_checkpoint(tmp_path / "run")[0].step == 0
+
+
+def test_a_program_that_ignores_it_goes_on_to_ignore_it(
+    files: Files, tmp_path: Path, interrupts: list[int]
+) -> None:
+    interrupts.append(1)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        train_tiny(files, tmp_path / "run", run_config(epochs=1))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert load_checkpoint(tmp_path / "run")[0].epoch == 1
+
+
+@pytest.mark.slow
+def test_all_processes_stop_after_the_same_step(tmp_path: Path) -> None:
+    """A terminal sends the signal to all of them."""
+    code = f"""
+from pathlib import Path
+from tiny import run_config, train_tiny, write_files
+if __name__ == "__main__":
+    folder = Path({str(tmp_path)!r})
+    config = run_config(epochs=5000, evaluations=0, checkpoint_minutes=99.0)
+    train_tiny(write_files(folder), folder / "run", config, processes=2)
+"""
+    (tmp_path / "program.py").write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "program.py"],
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while not (tmp_path / "run" / "metrics.jsonl").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    before = load_checkpoint(tmp_path / "run")[0].step
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert said.count(b"Traceback") == 1
+    assert load_checkpoint(tmp_path / "run")[0].step > before
