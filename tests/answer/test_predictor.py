@@ -196,6 +196,8 @@ def test_an_answer_has_at_most_the_words_it_may_have() -> None:
     passage = text_of(60)
     answers = predictor.answer("What falls?", passage, 20)
     assert max(len(tokenise(answer.text).words) for answer in answers) == 2
+    most = lively_predictor(max_words=1_000_000).answer("What falls?", passage, 3)
+    assert most == lively_predictor(max_words=len(passage)).answer("What falls?", passage, 3)
     single = lively_predictor(max_words=1).answer("What falls?", passage, 1000)
     words = {word.lower() for word in tokenise(passage).words if any(map(str.isalnum, word))}
     assert sorted(answer.text.lower() for answer in single) == sorted(words)

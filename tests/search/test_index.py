@@ -61,6 +61,12 @@ def test_an_excerpt_is_the_text_around_a_place(collection: Path, tmp_path: Path)
         near = min(place, len(text))
         assert part.start <= max(0, near - 800)
         assert part.start + len(part.text) >= min(len(text), near + 800)
+    between = text.index("\n\n") + 1  # where no passage is
+    for place in (0, between, len(text)):
+        part = index.excerpt("long.txt", place, around=0)
+        assert part
+        assert part.text in text
+        assert 0 < len(part.text) < 200
 
 
 def test_an_excerpt_is_of_the_index_as_it_is_now(collection: Path, tmp_path: Path) -> None:

@@ -227,6 +227,7 @@ def _decode(
     """
     start, end = logits.start[:, first:], logits.end[:, first:]
     length = start.shape[1]
+    max_words = min(max_words, length)
     support = _padded([window.support for window in batch], length)
     if support is not None:
         start, end = start + support, end + support

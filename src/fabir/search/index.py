@@ -251,7 +251,7 @@ class Index:
         rows = generation.passages[generation.rows("passages", number, number + 1)]
         place = min(place, int(rows["end"][-1]) - 1)
         first = int((rows["end"] <= place - around).sum())
-        last = int((rows["start"] <= place + around).sum())
+        last = max(first + 1, int((rows["start"] <= place + around).sum()))
         text = generation.text(rows["first"][first], rows["last"][last - 1])
         return Excerpt(text, int(rows["start"][first]), last - first == len(rows))
 
