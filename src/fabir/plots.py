@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 _MARKERS = "o", "s", "^", "D", "v", "P", "X"
 _LINES = "-", "--", "-.", ":"
+KINDS = "png", "svg", "pdf"
 _DPI = 300  # dots per inch, for print
 
 
@@ -31,9 +32,6 @@ def new_figure(width: float, height: float) -> Figure:
     except ImportError as error:
         raise InputError("plots need matplotlib: pip install 'fabir[plots]'") from error
     return Figure(figsize=(width, height), layout="constrained")
-
-
-KINDS = "png", "svg", "pdf"
 
 
 def style(number: int) -> dict[str, Any]:

@@ -202,6 +202,8 @@ def test_any_text_has_ascending_headings(text: str) -> None:
     [
         "# " + " " * 500_000 + "\nx",
         "#" * 500_000,
+        "# a" + " " * 500_000 + "b",
+        "# " + "`a *b " * 100_000,
         "title\n" * 100_000 + "---",
         "---\ntitle: x" + " " * 100_000 + "y\n---\n",
         "---\n" * 100_000,

@@ -19,8 +19,8 @@ _RULE = re.compile(r"([!-/:-@[-`{-~])\1*[ \t]*$")  # one punctuation mark, repea
 _DIVIDED = re.compile(r"(?<=[^\W\d_])\u2010(\r?\n[ \t]*)([^\W\d_]\S*) (?=\S)")
 _WORD = re.compile(r"[^\W_]")
 _LONE_CR = re.compile(r"\r(?!\n)")  # the line end of old Macintoshes
-_MARKS = re.compile(r"^(?:#{1,6}|[-*+])[ \t]+|[ \t]+#+$")  # before and behind a heading
-_EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_MARKS = re.compile(r"^(?:#{1,6}|[-*+])[ \t]+|(?<![ \t])[ \t]+#+$")  # before and behind a heading
+_EMPHASIS = re.compile(r"(?<!\w)(\*{1,3}|`+)(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
 
 _Span = tuple[int, int]
 
