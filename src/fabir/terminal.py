@@ -37,6 +37,10 @@ class _Closed(io.TextIOBase):
 class _Messages(io.TextIOWrapper):
     """Standard error: what nobody reads any more disappears, and the work goes on."""
 
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        super().__init__(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
+        self._stream = stream  # which closes the buffer when it is no longer used
+
     def write(self, text: str, /) -> int:
         with suppress(OSError):
             return super().write(text)
@@ -64,9 +68,7 @@ def prepare_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if type(sys.stderr) is io.TextIOWrapper:
-        sys.stderr = _Messages(
-            sys.stderr.buffer, sys.stderr.encoding, sys.stderr.errors, line_buffering=True
-        )
+        sys.stderr = _Messages(sys.stderr)
 
 
 def drop_output() -> None:
