@@ -372,3 +372,16 @@ def test_neighbouring_passages_of_one_title_make_one_article(tmp_path: Path) -> 
     write_squad(Dataset(passages, "1.1"), tmp_path / "out.json")
     articles = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["data"]
     assert [(a["title"], len(a["paragraphs"])) for a in articles] == [("A", 2), ("B", 1)]
+
+
+def test_official_files_that_are_missing_are_named_with_the_command_that_fetches_them(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "my data"
+    with pytest.raises(InputError) as caught:
+        read_squad(folder / "dev-v1.1.json")
+    assert str(caught.value) == (
+        f"there is no {folder}/dev-v1.1.json: `fabir download squad --to '{folder}'` fetches it"
+    )
+    with pytest.raises(InputError, match="cannot read .*other.json: No such file"):
+        read_squad(folder / "other.json")

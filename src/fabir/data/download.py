@@ -4,6 +4,7 @@ Other commands read what is there, but for names on the Hugging Face hub, rows a
 (`fabir predict`), and the scripts of `fabir export --web`.
 """
 
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +48,16 @@ COLLECTIONS: Mapping[str, Collection] = {
         },
     ),
 }
+
+
+def how_to_fetch(path: str | Path) -> str:
+    """The command that fetches a file of this name, in a phrase; "" if no collection has it."""
+    file = Path(path)
+    return "".join(
+        f"`fabir download {name} --to {shlex.quote(str(file.parent))}` fetches it"
+        for name, collection in COLLECTIONS.items()
+        if file.name in collection.files
+    )
 
 
 def download(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from fabir.data.dataset import Answer, Dataset, Passage, Question, is_version_2
+from fabir.data.download import how_to_fetch
 from fabir.data.hugging_face import read_as_squad, rows_as_squad
 from fabir.data.tables import Numbered, table_kind
 from fabir.errors import InputError
@@ -55,6 +56,8 @@ def read_squad(
     if on_bad_answer not in get_args(OnBadAnswer):
         choices = ", ".join(get_args(OnBadAnswer))
         raise InputError(f"--on-bad-answer is one of {choices}, not {on_bad_answer!r}")
+    if (how := how_to_fetch(path)) and not Path(path).exists():
+        raise InputError(f"there is no {path}: {how}")
     if table_kind(path):
         document = read_as_squad(path, blank=allow_blank)
     else:

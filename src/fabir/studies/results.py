@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fabir.data.download import COLLECTIONS
+from fabir.data.download import how_to_fetch
 from fabir.errors import InputError
 from fabir.files import locked, read_json, remove_partial, replacing, write_json
 from fabir.studies.report import render
@@ -44,12 +44,8 @@ def find_files(
     for option, name in names.items():
         file = name.partition(":")[0]
         if named[option] is None and not (folder / file).exists():
-            fetched = [
-                f"`fabir download {collection} --to {folder}` fetches it, "
-                for collection, known in COLLECTIONS.items()
-                if file in known.files
-            ]
-            raise InputError(f"there is no {folder / file}: {''.join(fetched)}--{option} names one")
+            ways = (how_to_fetch(folder / file), f"--{option} names one")
+            raise InputError(f"there is no {folder / file}: {', '.join(filter(None, ways))}")
     return RunFiles(
         train=(train or folder / names["train"],),
         dev=dev or folder / names["dev"],
