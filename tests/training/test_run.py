@@ -260,8 +260,12 @@ def test_unlabelled_questions_are_left_out_and_counted(
     errors = capsys.readouterr().err
     assert errors.startswith(f"{some}: 3 of 19 questions have no `answers` and are left out\n16 q")
     none = RunFiles(train=(without_answers(slice(0, 99)),), vectors=files.vectors)
-    with pytest.raises(InputError, match="its questions have no `answers` to train on"):
+    with pytest.raises(InputError, match=r"its questions have no `answers` to train on$"):
         prepare(head, none)
+    table = tmp_path / "asked.csv"
+    table.write_text("question,context,answer\nWho rowed?,Lena rowed.,Lena\n")
+    with pytest.raises(InputError, match=r"train on; `fabir convert` finds those of a column"):
+        prepare(head, RunFiles(train=(table,), vectors=files.vectors))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from fabir.answer.predictor import Answer, Reading
 from fabir.answer.threshold import best_guess
 from fabir.terminal import on_terminal, print_json, printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _AROUND = 60  # characters of the passage shown on either side of an answer
 
@@ -34,14 +38,13 @@ def show_text(question: str, passage: str, answers: list[Answer], reading: Readi
 
     console = Console(highlight=False)
     for answer in answers:
-        before = spaced(passage[max(0, answer.start - _AROUND) : answer.start])
-        after = spaced(passage[answer.end : answer.end + _AROUND])
-        context = Text("  …") + Text(before, "dim")
-        context += Text(spaced(answer.text), "reverse") + Text(after + "…", "dim")
+        begin, end = max(0, answer.start - _AROUND), answer.end + _AROUND
+        before = "…" * (begin > 0) + passage[begin : answer.start]
+        after = passage[answer.end : end] + "…" * (end < len(passage))
         console.print(
             Text(on_one_line(answer.text), "bold"), f"  {answer.score:.0%}, from {answer.start}"
         )
-        console.print(context)
+        console.print(marked(before, answer.text, after))
 
 
 def show_withheld(answers: list[Answer], reading: Reading) -> None:
@@ -65,6 +68,14 @@ def withheld_line(no_answer: float, guess: str, score: float, where: str) -> str
         return f'{found}; best guess: "{guess}"'  # a score is the chance if there is an answer
     none = f", no answer {100 * no_answer:.0f} %" if no_answer > 1 - score + 1e-6 else ""
     return f'no answer is sure enough (best: "{guess}", score {score:.2f}{none})'
+
+
+def marked(before: str, answer: str, after: str) -> "Text":
+    """An answer, marked, between the text around it, for a terminal."""
+    from rich.text import Text
+
+    around = ((spaced(before), "dim"), (spaced(answer), "reverse"), (spaced(after), "dim"))
+    return Text.assemble("  ", *around)
 
 
 def on_one_line(text: str) -> str:

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from fabir.answer.show import on_one_line, spaced, withheld_line
+from fabir.answer.show import marked, on_one_line, withheld_line
 from fabir.search.asker import UNSURE, Found, Result, sentence_around
 from fabir.terminal import on_terminal, print_json
 
@@ -35,9 +35,7 @@ def show_text(question: str, result: Result) -> None:
         begin, end = sentence_around(answer.passage, answer.passage_start, answer.passage_end)
         before = answer.passage[begin : answer.passage_start]
         after = answer.passage[answer.passage_end : end]
-        sentence = Text("  ") + Text(spaced(before), "dim")
-        sentence += Text(spaced(answer.text), "reverse") + Text(spaced(after), "dim")
-        console.print(sentence)
+        console.print(marked(before, answer.text, after))
 
 
 def show_row(question: str, result: Result) -> None:

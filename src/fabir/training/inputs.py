@@ -8,6 +8,7 @@ from typing import Literal
 from fabir.data.dataset import Dataset
 from fabir.data.features import OnUnaligned
 from fabir.data.squad import read_squad
+from fabir.data.tables import table_kind
 from fabir.errors import InputError
 from fabir.text.vectors import Vectors, read_vectors
 from fabir.training.notes import note
@@ -81,7 +82,8 @@ class RunFiles:
         )
         left_out = len(data) - len(labelled)
         if left_out and not len(labelled):
-            raise InputError(f"{path}: its questions have no `answers` to train on")
+            how = "; `fabir convert` finds those of a column `answer`" if table_kind(path) else ""
+            raise InputError(f"{path}: its questions have no `answers` to train on{how}")
         if left_out and not quiet:
             note(f"{path}: {left_out} of {len(data)} questions have no `answers` and are left out")
         return labelled
