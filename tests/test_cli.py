@@ -30,6 +30,7 @@ from tiny import Files, dataset
             "--reader; the model is named without it",
         ),
         (["export", "fast", "--output", "x"], "fast; did you mean --reader fast?"),
+        (["ask", "Who", "rowed?", "--index", "x"], "rowed?; put the question in quotes"),
         (["readers", "--zzz"], "--zzz"),
         (["readers", "more", "words"], "more words"),
     ],
@@ -40,6 +41,27 @@ def test_what_a_command_does_not_take_is_said_with_its_name(
     command = f"fabir {arguments[0]}"
     line = f"{command}: unrecognised arguments: {said} (see {command} --help)\n"
     assert refused(capsys, *arguments) == line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["answer", "Who?", "--pasage", "x"],
+            "the following arguments are required: --passage; did you mean --passage?",
+        ),
+        (["answer", "Who?"], "the following arguments are required: --passage"),
+        (
+            ["answer", "Who?", "--passage", "x", "--top-k", "two"],
+            "argument --top-k: 'two' is not a whole number",
+        ),
+    ],
+)
+def test_what_a_command_needs_is_said(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    command = f"fabir {arguments[0]}"
+    assert refused(capsys, *arguments) == f"{command}: {said} (see {command} --help)\n"
 
 
 @pytest.mark.parametrize(

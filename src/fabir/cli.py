@@ -43,9 +43,28 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.register("action", None, Once)
+        self.register("type", int, _whole_number)
+        self._given: list[str] = []
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride], it has overloads
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:
+        self._given = args or []
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
+        if "are required" in message:  # perhaps they are there, misspelt
+            known = _options(self)
+            unknown = (each for each in self._given if each[:2] == "--" and each not in known)
+            message += next(filter(None, (_hint(each, known) for each in unknown)), "")
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,8 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
         options, rest = parser.parse_known_args(others)
         rest = keys + rest
         if rest and options.command_name not in ("train", "find-lr"):  # which take keys
-            usage, name = options.parser.format_usage(), rest[0].partition("=")[0]
-            hint = _model_hint(name, usage) or _hint(name, re.findall(r"--[\w-]+", usage))
+            hint = _rest_hint(rest[0].partition("=")[0], options.parser)
             options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
         if options.command_name in _TRAINS:
             tune_for_training()
@@ -108,13 +126,20 @@ def _hint(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _model_hint(name: str, usage: str) -> str:
-    """How the command names a model, if it was named in the other way."""
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    return re.findall(r"--[\w-]+", parser.format_usage())
+
+
+def _rest_hint(name: str, parser: argparse.ArgumentParser) -> str:
+    """What may be meant by the first argument that a command does not take."""
+    usage = parser.format_usage()
     if name == "--reader" and usage.split()[-1] == "DIR":
         return "; the model is named without it"
     if "--reader" in usage and (name in ("fast", "accurate") or Path(name).is_dir()):
         return f"; did you mean --reader {name}?"
-    return ""
+    if "question" in usage and not name.startswith("-"):
+        return "; put the question in quotes"
+    return _hint(name, _options(parser))
 
 
 @contextmanager

@@ -83,7 +83,6 @@ COLUMNS = "question,context\nWhen did it open?,The bridge opened in 1887.\n"
 MILL = "The mill was built in 1834 by Ida Strand.\n"
 # Files that a page speaks of as the reader's own.
 FILES = {
-    "README.md": {"FOLDER/mill.txt": MILL, "FOLDER/bridge.txt": "The bridge opened in 1887.\n"},
     "bulk.md": {
         "rows.jsonl": ROWS,
         "orders.csv": ORDERS,

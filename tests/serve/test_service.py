@@ -93,7 +93,7 @@ def test_a_question_that_the_model_refuses_is_a_problem_too() -> None:
         ({"questions": "Who?"}, "questions: it must be a list"),
         ({"questions": [ASKED] * (MAX_QUESTIONS + 1)}, "questions: it has more than 256 items"),
         ({"questions": [ASKED], "top_k": 3}, "there is no field 'top_k'; the fields are questions"),
-        ([ASKED], "the body must be an object, sent as application/json"),
+        ([ASKED], "the body must be a JSON object, with the header Content-Type: application/json"),
     ],
 )
 def test_other_requests_for_many_are_refused(body: Any, message: str) -> None:

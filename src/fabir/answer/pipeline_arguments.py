@@ -138,8 +138,8 @@ def find_examples(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[
     if named.keys() == {"question", "context"}:
         return _paired(named["question"], named["context"])
     if not arguments and named.keys() not in ({"data"}, {"X"}):
-        got = f", not {', '.join(named)}" if named else ""
-        raise InputError(f"name a question and a context: question=, context={got}")
+        got = f"; given: {', '.join(named)}" if named else ""
+        raise InputError(f"name a question and a context: question=..., context=...{got}")
     if len(arguments) == 2 and all(isinstance(each, str) for each in arguments):
         return _paired(*arguments)
     given: Any = arguments or tuple(named.values())

@@ -192,7 +192,8 @@ async def _reject_invalid(request: Request, error: Exception) -> JSONResponse:
         return _problem(400, f"the body is not valid JSON: {first['ctx']['error']}")
     place = first["loc"][1:]
     if not place and first["type"] != "unknown_field":
-        return _problem(422, "the body must be an object, sent as application/json")
+        wanted = "a JSON object, with the header Content-Type: application/json"
+        return _problem(422, f"the body must be {wanted}")
     return _problem(422, sentence(first, place))
 
 
