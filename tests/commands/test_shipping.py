@@ -70,7 +70,9 @@ def test_no_model_is_lost_to_another(
     capsys: pytest.CaptureFixture[str], reader: Path, tmp_path: Path
 ) -> None:
     """Nor a file of another program that has the name of a model's."""
-    mine, foreign, small = (tmp_path / name for name in ("mine", "foreign", "small"))
+    mine, foreign, small, graphs = (
+        tmp_path / name for name in ("mine", "foreign", "small", "graphs")
+    )
     shutil.copytree(reader, mine)
     foreign.mkdir()
     (foreign / "config.json").write_text('{"colour": "blue"}')
@@ -82,3 +84,8 @@ def test_no_model_is_lost_to_another(
             assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     run(capsys, "compact", reader, "--output", small)
     assert "holds another model" in refused(capsys, "compact", mine, "--output", small)
+    shutil.copytree(BUNDLED, graphs)
+    before = sorted(graphs.iterdir())
+    for command in (("compact", reader), train):
+        assert "holds another model" in refused(capsys, *command, "--output", graphs)
+    assert sorted(graphs.iterdir()) == before

@@ -74,31 +74,58 @@ def test_a_program_that_ignores_it_goes_on_to_ignore_it(
     assert load_checkpoint(tmp_path / "run")[0].epoch == 1
 
 
-@pytest.mark.slow
-def test_all_processes_stop_after_the_same_step(tmp_path: Path) -> None:
-    """A terminal sends the signal to all of them."""
+def program(folder: Path, in_processes: str = "pass") -> "subprocess.Popen[bytes]":
+    """A program that trains in two processes, into `run`, in a session of its own.
+
+    Args:
+        in_processes: what each of the two does before all else
+    """
     code = f"""
+import os, signal
+if __name__ == "__mp_main__":
+    {in_processes}
 from pathlib import Path
 from tiny import run_config, train_tiny, write_files
 if __name__ == "__main__":
-    folder = Path({str(tmp_path)!r})
+    folder = Path({str(folder)!r})
     config = run_config(epochs=5000, evaluations=0, checkpoint_minutes=99.0)
     train_tiny(write_files(folder), folder / "run", config, processes=2)
 """
-    (tmp_path / "program.py").write_text(code)
+    (folder / "program.py").write_text(code)
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
-    process = subprocess.Popen(
-        [sys.executable, tmp_path / "program.py"],
+    return subprocess.Popen(
+        [sys.executable, folder / "program.py"],
         env=environment,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+
+
+def check_end(process: "subprocess.Popen[bytes]") -> None:
+    """It ends by Ctrl+C, and only the program itself shows a traceback."""
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert said.count(b"Traceback") == 1, said.decode()
+
+
+@pytest.mark.slow
+def test_all_processes_stop_after_the_same_step(tmp_path: Path) -> None:
+    """A terminal sends the signal to all of them."""
+    process = program(tmp_path)
     while not (tmp_path / "run" / "metrics.jsonl").exists():
         assert process.poll() is None
         time.sleep(0.05)
     before = load_checkpoint(tmp_path / "run")[0].step
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
-    assert said.count(b"Traceback") == 1
+    check_end(process)
     assert load_checkpoint(tmp_path / "run")[0].step > before
+
+
+@pytest.mark.slow
+def test_processes_that_only_begin_stop_without_a_word(tmp_path: Path) -> None:
+    mark = str(tmp_path / "begun")  # of two processes, the first one sends the signal
+    once = f"""try: open({mark!r}, "x")
+    except FileExistsError: pass
+    else: os.killpg(0, signal.SIGINT)"""
+    check_end(program(tmp_path, once))
+    assert not list((tmp_path / "run").glob("*.safetensors"))

@@ -100,7 +100,7 @@ def export(
     inplace = output.resolve() == source.resolve()
     with writing(output), tempfile.TemporaryDirectory() as made:
         if not inplace:
-            check_vacant(output)
+            check_vacant(output, over_graphs=True)
         model = TorchModel.load(source)
         print("writing the graph: about half a minute", file=sys.stderr)
         words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}

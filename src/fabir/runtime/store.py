@@ -160,9 +160,12 @@ def _digest(path: Path) -> str | None:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def check_vacant(folder: Path) -> None:
-    """Check that a model can be written to a folder without loss: it has no other model's weights,
-    and no other program's config.json. Graphs may be replaced: they can be made again.
+def check_vacant(folder: Path, *, over_graphs: bool = False) -> None:
+    """Check that a model can be written to a folder without loss: it has no other model, and no
+    other program's config.json.
+
+    Args:
+        over_graphs: a model of graphs alone may be replaced, as when it is exported again
 
     Raises:
         InputError: it has.
@@ -173,7 +176,7 @@ def check_vacant(folder: Path) -> None:
         read_states(folder)
     except InputError as error:
         raise InputError(f"{error}; remove it, or name another folder to write to") from error
-    if (folder / WEIGHTS).exists():
+    if (folder / WEIGHTS).exists() or (not over_graphs and (folder / ANSWER).exists()):
         raise InputError(f"{folder} holds another model: remove it, or name another folder")
 
 

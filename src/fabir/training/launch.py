@@ -8,7 +8,10 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -103,12 +106,18 @@ def launch(job: Job, processes: int) -> None:
             pickle.dump(job, file)
         del job
         arguments = (packed, complaint, surroundings, threads)
+        started: ProcessContext | None = None
         try:
-            with temporary_defaults(TRAINING):  # read when a process starts
+            with temporary_defaults(TRAINING), _interrupts_held():  # read when a process starts
                 started = start_processes(
                     _work, arguments, processes, join=False, start_method="spawn"
                 )
-            _wait(started)
+            while started and not started.join():
+                pass
+        except KeyboardInterrupt:
+            if started:
+                _stop(started)
+            raise
         except ProcessExitedException as error:
             if complaint.exists():
                 raise InputError(complaint.read_text("utf-8")) from error
@@ -120,19 +129,29 @@ def launch(job: Job, processes: int) -> None:
             sys.exit(error.exit_code)
 
 
-def _wait(started: ProcessContext | None) -> None:
-    """Wait for the processes. Ctrl+C reaches them too, and they save what they have learnt."""
-    assert started is not None  # it is where they are not joined at once
-    try:
-        while not started.join():
-            pass
-    except KeyboardInterrupt:
-        for process in started.processes:
+def _stop(started: ProcessContext) -> None:
+    """Wait for the processes: Ctrl+C has reached them too, and they save what they have learnt."""
+    for process in started.processes:
+        process.join(_GRACE)
+        if process.is_alive() and process.pid:  # the signal was for this process alone
+            os.kill(process.pid, signal.SIGINT)
             process.join(_GRACE)
-            if process.is_alive() and process.pid:  # the signal was for this process alone
-                os.kill(process.pid, signal.SIGINT)
-                process.join(_GRACE)
-        raise
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Within it Ctrl+C waits. A process that is started here holds it until `_work` hears it."""
+    resource_tracker.ensure_running()  # starting it would let interrupts through
+    _hold_interrupts(True)
+    try:
+        yield
+    finally:
+        _hold_interrupts(False)
+
+
+def _hold_interrupts(held: bool) -> None:
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        signal.pthread_sigmask(signal.SIG_BLOCK if held else signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def in_launcher() -> bool:
@@ -162,14 +181,15 @@ def _work(
     os.environ |= surroundings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(threads)
     prepare_streams()
-    with open(packed, "rb") as file:
-        job = pickle.load(file)
-    packed.with_name(f"loaded-{rank}").touch()
-    if len(list(packed.parent.glob("loaded-*"))) == int(surroundings["WORLD_SIZE"]):
-        packed.unlink(missing_ok=True)  # it is large, and a killed run would leave it behind
-    gc.freeze()  # otherwise every garbage collection visits all texts, which takes 4 % of the time
     status = 0
     try:
+        _hold_interrupts(False)
+        with open(packed, "rb") as file:
+            job = pickle.load(file)
+        packed.with_name(f"loaded-{rank}").touch()
+        if len(list(packed.parent.glob("loaded-*"))) == int(surroundings["WORLD_SIZE"]):
+            packed.unlink(missing_ok=True)  # it is large, and a killed run would leave it behind
+        gc.freeze()  # otherwise each garbage collection visits all texts: 4 % of the time
         job.run()
     except KeyboardInterrupt:
         status = 130
