@@ -81,6 +81,18 @@ def distinct(found: list[Span], k: int, passage: str = DIFFERENT) -> list[Span]:
     return list(zip(*(column.tolist() for column in chosen[:3]), strict=True))
 
 
+def test_the_words_of_an_answer_may_stand_in_many_places() -> None:
+    """Their number does not multiply the time: one pass for each place would take a minute."""
+    starts = np.arange(300_000)
+    candidates = Candidates(starts, starts + 1, -starts.astype(float), *[starts] * 3)
+
+    def places(start: int, *_: int) -> list[tuple[int, int]]:
+        return [(place, place + 1) for place in range(start % 3, 300_000, 3)]
+
+    chosen = select_distinct(candidates, 3, places)
+    assert chosen.starts.tolist() == [0, 1, 2]
+
+
 def test_a_text_is_chosen_once() -> None:
     passage = "Rain, more rain, and mud"
     first, again, variant, mud = (0, 4, 3.0), (11, 15, 1.0), (6, 15, 2.0), (21, 24, 0.0)

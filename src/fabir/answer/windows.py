@@ -69,6 +69,13 @@ def select_distinct(found: Candidates, k: int, places: Places) -> Candidates:
         best = left[0]
         chosen.append(best)
         if len(chosen) < k:
-            for start, end in places(*(int(column[best]) for column in found[3:])):
-                left = left[(ends[left] <= start) | (starts[left] >= end)]
+            taken = places(*(int(column[best]) for column in found[3:]))
+            left = left[~_touches(starts[left], ends[left], taken)]
     return Candidates(*(column[chosen] for column in found))
+
+
+def _touches(starts: np.ndarray, ends: np.ndarray, places: Iterable[tuple[int, int]]) -> np.ndarray:
+    """Whether each span shares a character with one of the places."""
+    begins, stops = np.array(sorted(places)).T
+    before = np.searchsorted(begins, ends)  # places that begin before the span ends
+    return (before > 0) & (np.maximum.accumulate(stops)[before - 1] > starts)

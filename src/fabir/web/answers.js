@@ -55,19 +55,22 @@ function noAnswer(window, none, best, features, score, weights) {
 
 /** The best spans that share no character with a place of a better one's words, best first. */
 function bestSpans(texts, topK) {
-  const chosen = [], taken = [];
+  const chosen = [];
+  const length = Math.max(...[...texts.keys()].map(({ part }) => part.ends.at(-1)));
+  const taken = new Int32Array(length + 1).fill(length); // for each character the next taken one
   while (chosen.length < topK) {
     let best = null;
     for (const span of spans(texts.keys())) {
       if (best && !isBetter(span, best)) continue;
-      if (taken.every((each) => span.end <= each.start || span.start >= each.end)) best = span;
+      if (span.end <= taken[span.start]) best = span;
     }
     if (!best) break;
     chosen.push(best);
     const words = wordsOf(best, texts), count = words.length;
     for (const [{ part }, text] of texts)
       for (const i of placesOf(words, text))
-        taken.push({ start: part.starts[i], end: part.ends[i + count - 1] });
+        for (let at = part.starts[i]; at < part.ends[i + count - 1]; at++) taken[at] = at;
+    for (let at = length - 1; at >= 0; at--) if (taken[at] > at) taken[at] = taken[at + 1];
   }
   return chosen;
 }
