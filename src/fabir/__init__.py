@@ -4,7 +4,6 @@ Public names are imported on first use, so that `import fabir` and `fabir --help
 """
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,10 +63,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Reader":
-        message = "fabir.Reader is called fabir.TorchModel now"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        name = "TorchModel"
     if name not in _WHERE:
         raise AttributeError(f"module 'fabir' has no attribute {name!r}")
     try:

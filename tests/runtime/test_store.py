@@ -192,14 +192,6 @@ def test_a_calibration_is_kept_with_the_model(folder: Path, tmp_path: Path) -> N
         assert (copy.calibration, copy.confidence) == (fitted, sure)
 
 
-def test_a_calibration_of_eight_weights_is_completed(folder: Path) -> None:
-    """Models calibrated before there was `elsewhere` keep their probabilities."""
-    weights = [float(each) for each in range(8)]
-    edit_json(folder / "config.json", confidence={"score": weights, "no_answer": []})
-    seal(folder)
-    assert TorchModel.load(folder).confidence == Confidence((*weights, 0.0, 0.0))
-
-
 def test_settings_are_not_changed_by_hand(folder: Path) -> None:
     edit_json(folder / "config.json", no_answer_threshold=0.5)
     with pytest.raises(InputError, match=r"config\.json was damaged or changed"):

@@ -223,7 +223,7 @@ def test_json_of_another_shape(folder: Path, text: str) -> None:
         ("calibration", {"bias": True}, "`calibration.bias` is a number"),
         ("calibration", {"base": 1.0}, "`calibration` has the numbers bias"),
         ("confidence", {"score": [1, 2]}, "`confidence.score` has 10 numbers or none"),
-        ("confidence", {"no_answer": [*range(7), "x"]}, "`confidence.no_answer` is a number"),
+        ("confidence", {"no_answer": [*range(9), "x"]}, "`confidence.no_answer` is a number"),
         ("confidence", {"answer": []}, "`confidence` has the weights score and no_answer"),
         ("network", 7, "`network` is an object"),
     ],

@@ -511,32 +511,6 @@ def test_a_mistake_on_the_command_line(tmp_path: Path, arguments: list[str], nam
     assert named in complaint(write(tmp_path, "reader: fabir\n"), arguments)
 
 
-def test_fabir_made_for_speed_is_read_as_crossconv(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old = {
-        "character_filters": 46, "model_dim": 80, "heads": 1, "layers": 2, "feed_forward": 160,
-        "word_match": True, "cross_capped": True, "cross_start": "alike", "separate_layers": 1,
-        "local_width": 7, "convolved_layers": 2, "convolved_width": 9, "norm": "before",
-    }  # fmt: skip
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump({"reader": "fabir", "network": old}))
-    run = load_config(path)
-    assert run.reader == "crossconv"
-    assert run.network == CrossConvConfig(
-        layers=2,
-        encoder_width=7,
-        width=9,
-        selector_width=9,
-        dropout_input=0.1,  # what the file does not say is FABIR's
-        dropout_sublayer=0.1,
-        dropout_attention=0.1,
-        dropout_selector=0.2,
-        dropout_characters=0.25,
-    )
-    assert "mine.yaml: reader fabir with " in capsys.readouterr().err
-
-
 def test_fabir_is_read_without_the_options_that_it_had(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

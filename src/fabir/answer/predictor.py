@@ -80,12 +80,6 @@ class Predictor:
     def __repr__(self) -> str:
         return f"<Predictor of {self.model!r}>"
 
-    @property
-    def reader(self) -> Model:
-        """The former name of `model`."""
-        warnings.warn("Predictor.reader is called model now", DeprecationWarning, stacklevel=2)
-        return self.model
-
     @classmethod
     def load(
         cls,

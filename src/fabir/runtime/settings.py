@@ -92,7 +92,6 @@ FEATURES = (  # of a `Confidence`
     *("span x windows", "place x windows", "head x windows"),
     *("elsewhere", "elsewhere x windows"),
 )
-_OLDER = 8  # the features of a `Confidence` before there was `elsewhere`
 UNCALIBRATED = Confidence()
 
 
@@ -232,11 +231,11 @@ def _confidence(path: Path, content: dict[str, Any]) -> Confidence:
     weights: dict[str, tuple[float, ...]] = {}
     for name, values in found.items():
         where = f"confidence.{name}"
-        if not isinstance(values, list | tuple) or len(values) not in (0, _OLDER, len(FEATURES)):
+        if not isinstance(values, list | tuple) or len(values) not in (0, len(FEATURES)):
             raise InputError(
                 f"{path}: `{where}` has {len(FEATURES)} numbers or none, not {_shown(values)}"
             )
-        weights[name] = completed([_number(path, where, value) for value in values])
+        weights[name] = tuple(_number(path, where, value) for value in values)
     return Confidence(**weights)
 
 

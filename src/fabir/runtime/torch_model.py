@@ -21,7 +21,7 @@ from fabir.readers import build_network, registered
 from fabir.readers.network import Network
 from fabir.runtime.hub import push
 from fabir.runtime.locate import find_model
-from fabir.runtime.renamed import renamed_network, renamed_weight
+from fabir.runtime.renamed import renamed_network
 from fabir.runtime.settings import NEUTRAL, UNCALIBRATED, Calibration, Confidence, Settings
 from fabir.runtime.store import (
     TORCH,
@@ -232,9 +232,8 @@ class TorchModel:
         words = read_words(folder, vocabulary, exported=False)
         weights = read_tensors(folder / WEIGHTS)[0]
         try:
-            reader, network = renamed_network(settings.reader, settings.network)
-            weights = {renamed_weight(reader, name): each for name, each in weights.items()}
-            config = _config(reader, network)
+            reader = settings.reader
+            config = _config(reader, renamed_network(reader, settings.network))
             rows = _float_rows(words)
             _check_weights(reader, config, vocabulary_sizes(vocabulary, rows.shape[1]), weights)
             model = cls.build(reader, config, vocabulary, rows)

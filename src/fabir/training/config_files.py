@@ -73,7 +73,7 @@ def load_config(
             "from a model with --from"
         )
     if isinstance(network := content.get("network"), dict):
-        reader, content["network"] = _present_network(where, reader, network)
+        content["network"] = _present_network(where, reader, network)
     # An empty section is one of defaults.
     content = {key: {} if value is None else value for key, value in content.items()}
     try:
@@ -108,28 +108,25 @@ def _continuing(start: str | Path) -> dict[str, Any]:
     """The configuration of a run that fine-tunes the model `start`."""
     folder = find_model(start)
     settings = read_states(folder)[0]
-    reader, network = renamed_network(settings.reader, settings.network)
+    network = renamed_network(settings.reader, settings.network)
     vocabulary = {"tokeniser": read_vocabulary(folder).tokeniser}
     recipe = _read_table(_FINE_TUNE)[0]
-    return recipe | {"reader": reader, "network": network, "vocabulary": vocabulary}
+    return recipe | {"reader": settings.reader, "network": network, "vocabulary": vocabulary}
 
 
-def _present_network(
-    where: str, reader: str, network: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """The reader and its network without options that reader fabir once had."""
+def _present_network(where: str, reader: str, network: dict[str, Any]) -> dict[str, Any]:
+    """The network without options that reader fabir once had."""
     old = network.keys() & (OLD_FIELDS | {"cross_start"})
     if reader != "fabir" or not old:
-        return reader, network
+        return network
     try:
-        now, renamed = renamed_network(reader, network)
+        renamed = renamed_network(reader, network)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
-    if now == reader and network.get("cross_start", "random") != "random":
+    if network.get("cross_start", "random") != "random":
         raise InputError(f"{where}: reader fabir starts as its thesis says: remove cross_start")
-    what = "is now reader " + now if now != reader else "no longer needs them"
-    note(f"{where}: reader fabir with {', '.join(sorted(old))} {what}")
-    return now, renamed
+    note(f"{where}: reader fabir with {', '.join(sorted(old))} no longer needs them")
+    return renamed
 
 
 def new_name(key: str) -> str:
