@@ -124,6 +124,8 @@ def test_a_prefix_keeps_columns_with_names_of_answers(kind: str, reader: Path) -
     }
     with pytest.raises(InputError, match=r'field "own_end": a column .* with prefix="predicted_"'):
         answer_frame(make(kind, VALUES | {"own_end": [0] * 4}), reader, prefix="own_")
+    with pytest.raises(InputError, match=r"the prefix '.' is not UTF-8 text"):
+        answer_frame(make(kind, VALUES), reader, prefix="\udce9")
 
 
 @KINDS

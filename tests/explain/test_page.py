@@ -40,6 +40,12 @@ def test_of_a_long_passage_it_shows_where_the_best_answer_is() -> None:
     assert found.answers[0].text.split()[0] in found.words
 
 
+def test_a_question_with_bytes_that_are_no_text_is_shown(tmp_path: Path) -> None:
+    write_page(explain(small_reader(), "Where caf\udce9 rain?", RAIN), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>Where caf\N{REPLACEMENT CHARACTER} rain?</title>" in text
+
+
 def test_a_page_needs_nothing_beside_it(tmp_path: Path) -> None:
     passage = f"</script><b>{RAIN}</b> & so on"
     found = explain(small_reader(), "Where <i>does</i> rain fall?", passage)

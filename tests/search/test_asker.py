@@ -475,6 +475,13 @@ def test_questions_come_from_a_pipe_or_a_person(
         assert "quit" in helped
     assert os.path.exists(tmp_path / "fabir" / "history")
 
+    def not_text(prompt: str = "") -> str:
+        return b"caf\xe9".decode()
+
+    monkeypatch.setattr("builtins.input", not_text)
+    with pytest.raises(InputError, match="not UTF-8 text: convert it"):
+        list(prompt.read_questions())
+
 
 class Lines(list[str]):
     """A standard input."""

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 from fabir.bulk.inputs import InputFile
 from fabir.data.addresses import STDIN
+from fabir.data.csv_rows import not_utf8
 from fabir.data.parquet import as_text, common_type, import_arrow, is_exact, kept_type
 from fabir.data.tables import Row, check_id, check_text, read_header, read_table, table_kind
 from fabir.errors import InputError, InputWarning
+from fabir.terminal import printable
 
 ANSWERS: dict[str, type] = {
     "answer": str,
@@ -86,11 +88,14 @@ class Columns(NamedTuple):
         return list(dict.fromkeys(kept))
 
     def refuse_answers(self, names: Iterable[str], option: str) -> None:
-        """Raises an InputError if one of the names is that of a column of the answers.
+        """Raises an InputError if one of the names is that of a column of the answers, or if no
+        file can have the names of these.
 
         Args:
             option: what gives these columns other names
         """
+        if not_utf8(self.prefix):
+            raise InputError(f"the prefix {printable(self.prefix)!r} is not UTF-8 text")
         for name in names:
             if name in self.answers:
                 raise InputError(

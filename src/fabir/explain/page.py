@@ -20,6 +20,7 @@ from fabir.errors import InputError
 from fabir.explain.maps import SENTINEL, Map, Side, attention_maps, recorded
 from fabir.files import replacing
 from fabir.runtime.torch_model import TorchModel
+from fabir.terminal import printable
 from fabir.text.units import visible_tokens
 from fabir.text.vocabulary import WordTable
 
@@ -115,8 +116,8 @@ def write_page(explanation: Explanation, path: Path) -> None:
     }
     template = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
     text = Template(template).substitute(
-        title=html.escape(explanation.question),
-        data=json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
+        title=html.escape(printable(explanation.question)),
+        data=json.dumps(data).replace("<", "\\u003c"),
     )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

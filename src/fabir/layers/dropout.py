@@ -16,8 +16,9 @@ class Dropout(nn.Module):
     """Zeroes elements with probability `rate` (rounded to 1/256) and rescales the others.
 
     On a GPU it is torch's. On a CPU a mask is a slice of one fixed pool of independent draws. Each
-    call draws the slice's start. Elements of a mask are independent. Two masks are equal only if
-    they have the same start.
+    call draws the slice's start. Elements of a mask of at most half the pool are independent.
+    A larger one joins slices, which may overlap. Two masks are equal only if they have the same
+    start.
     """
 
     def __init__(self, rate: float) -> None:

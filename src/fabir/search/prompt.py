@@ -61,6 +61,8 @@ def _read_line() -> str:
     except EOFError:
         print(file=sys.stderr)
         return ""
+    except UnicodeDecodeError:
+        raise InputError("standard input is not UTF-8 text: convert it") from None
 
 
 def _history_file() -> Path:
