@@ -1,5 +1,7 @@
 """Encodings of texts that do not say theirs: the right letters, or a refusal; what is damaged."""
 
+import tracemalloc
+
 import pytest
 
 from fabir.documents.encodings import decode
@@ -82,6 +84,17 @@ def test_a_bad_byte_in_utf8_costs_one_character_and_is_named() -> None:
     data = "Łódź and the café opened ".encode() + b"caf\xe9 in 1934."
     assert decode(data, lost=losses.append) == "Łódź and the café opened caf\ufffd in 1934."
     assert losses == ["1 characters are not utf-8: byte 32 is the first"]
+
+
+def test_a_bad_byte_takes_no_memory_for_each_character() -> None:
+    data = JAPANESE.encode() * 3000 + b"\xe9"
+    tracemalloc.start()
+    try:
+        assert decode(data).endswith("。\ufffd")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * len(data)
 
 
 def test_a_text_that_may_be_in_several_encodings_is_refused() -> None:

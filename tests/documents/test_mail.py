@@ -170,12 +170,15 @@ Reporting-MTA: dns; mill.example
 
 Final-Recipient: rfc822; ada@mill.example
 Status: 4.2.2 (mailbox full)
+Remark: first try
+Remark: second try
 --x--
 """
     found, losses = read(tmp_path, bounced)
     assert found.text == (
         "It failed.\n\nReporting-MTA: dns; mill.example\n\n"
-        "Final-Recipient: rfc822; ada@mill.example\nStatus: 4.2.2 (mailbox full)"
+        "Final-Recipient: rfc822; ada@mill.example\nStatus: 4.2.2 (mailbox full)\n"
+        "Remark: first try\nRemark: second try"
     )
     assert losses == []
 
@@ -224,6 +227,12 @@ def test_headers_and_texts_without_a_stated_encoding(tmp_path: Path) -> None:
     assert (found.title, found.text) == ("mail", "rain")
 
 
+def test_a_charset_in_the_form_for_other_languages_is_read(tmp_path: Path) -> None:
+    header = "Content-Type: text/plain; charset*=us-ascii''utf-8"
+    found, losses = read(tmp_path, f"{header}\n\nThe café opens at nine.".encode())
+    assert (found.text, losses) == ("The café opens at nine.", [])
+
+
 @given(
     st.lists(
         st.sampled_from(
@@ -257,6 +266,8 @@ def test_any_mail_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, d
         b"Content-Type: multipart/mixed; boundary=" + b"a " * 50_000,
         b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nx\n" * 5_000,
         b"a: b\n" * 50_000,
+        b"Content-Type: message/delivery-status\n\n"
+        + b"".join(b"a%d: b\n" % n for n in range(9_000)),
     ],
 )
 def test_hostile_mails_take_linear_time(tmp_path: Path, data: bytes) -> None:

@@ -88,6 +88,15 @@ def test_labels_and_numbers(tmp_path: Path) -> None:
     assert text_of(tmp_path, content) == "Charges: $4.11\nCredits: $0.00\nTotal: $4.11"
 
 
+def test_labels_with_dots_to_write_on_stay(tmp_path: Path) -> None:
+    rows = ("Keeper:", "." * 20), ("Town:", "." * 20), ("Order:", "4179")
+    form = "".join(
+        at(50, 100 + 14 * number, label) + at(200, 100 + 14 * number, value)
+        for number, (label, value) in enumerate(rows)
+    )
+    assert text_of(tmp_path, form) == "Keeper:\nTown:\nOrder: 4179"
+
+
 def test_terms_and_their_meanings(tmp_path: Path) -> None:
     terms = (
         ("LRM", "Linear Reference Method"),

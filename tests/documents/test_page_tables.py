@@ -151,6 +151,12 @@ def test_names_of_columns_without_cells_are_not_lost(tmp_path: Path) -> None:
     ]
 
 
+def test_a_column_to_be_filled_in_costs_no_other(tmp_path: Path) -> None:
+    form = row(100, "Date", "Signature", font="F2")
+    form += rows(114, *((f"{day}.03.2019", "." * 20) for day in (12, 19)))
+    assert paragraphs(tmp_path, form) == ["Signature", "Date: 12.03.2019", "Date: 19.03.2019"]
+
+
 def test_numbers_above_numbers_are_no_names(tmp_path: Path) -> None:
     table = rows(100, ("4", "9", "2"), ("3", "5", "7"), ("8", "1", "6"))
     assert text_of(tmp_path, table) == "4   9   2\n3   5   7\n8   1   6"

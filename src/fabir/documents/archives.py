@@ -6,7 +6,7 @@ element is all of it. Entities are refused, so that none can grow or name anothe
 
 import re
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Self
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
@@ -212,6 +212,15 @@ def child(element: Element | None, *names: str) -> Element | None:
         else:
             return None
     return element
+
+
+def descend(element: Element, name: str, enters: Callable[[str], bool]) -> Iterator[Element]:
+    """Elements of a name in another one, also those in children whose names say so."""
+    for each in element:
+        if each.tag == name:
+            yield each
+        elif enters(each.tag):
+            yield from descend(each, name, enters)
 
 
 def value(element: Element | None, attribute: str, default: str = "") -> str:

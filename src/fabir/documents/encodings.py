@@ -54,7 +54,6 @@ _OTHER_FILES = (  # what files begin with that are no texts
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
 )
-_BEYOND = re.compile(r"[^\x00-\x7f]")
 _SAMPLE = 1 << 20  # bytes
 
 
@@ -85,7 +84,8 @@ def _is_damaged_utf8(data: bytes) -> bool:
     """Whether most characters beyond ASCII are UTF-8, which is no chance."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\N{REPLACEMENT CHARACTER}")
-    return len(_BEYOND.findall(text)) >= 2 * broken
+    beyond = len(text) - len(text.encode("ascii", "ignore"))
+    return beyond >= 2 * broken
 
 
 def marked(data: bytes) -> str:

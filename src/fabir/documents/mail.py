@@ -31,13 +31,13 @@ def read_eml(path: Path, report: Report) -> Iterator[Document]:
     with open(path, "rb") as file:
         # The newer policies parse each header, which takes the square of its length.
         mail = message_from_binary_file(file)
-    title = _header(mail, "Subject")
+    title = _header(_raw(mail, "Subject"), mail)
     texts = (text_of(text).strip() for text in _texts(mail, report))
     yield Document("\n\n".join(filter(None, texts)), title_of(path, title))
 
 
 def _texts(mail: Message, report: Report) -> Iterator[str]:
-    yield _headers(mail, _HEADERS)
+    yield _main_headers(mail)
     letter = Message()  # the text's header alone: there may be many names, and a long text
     letter["Content-Type"] = _first(mail).get("Content-Type", "")
     parts = [mail]
@@ -46,10 +46,10 @@ def _texts(mail: Message, report: Report) -> Iterator[str]:
         kind = part.get_content_type()
         inner = _inner(part)
         if kind == "message/rfc822" and inner:
-            yield _headers(inner[0], _HEADERS)
+            yield _main_headers(inner[0])
             parts += inner[:1]
         elif kind == "message/delivery-status" and inner:
-            yield "\n\n".join(_headers(each, tuple(each.keys())) for each in inner)
+            yield "\n\n".join(_headers(each.raw_items(), each) for each in inner)
         elif kind == "multipart/alternative" and inner:
             best = _best(inner)
             parts += reversed(_attachments(each for each in inner if each is not best))
@@ -96,26 +96,34 @@ def _attachment(name: str, kind: str, report: Report) -> str:
     return name and f"Attachment: {name}"
 
 
-def _headers(mail: Message, names: tuple[str, ...]) -> str:
-    return "\n".join(f"{name}: {text}" for name in names if (text := _header(mail, name)))
+def _main_headers(mail: Message) -> str:
+    return _headers(((name, _raw(mail, name)) for name in _HEADERS), mail)
 
 
-def _header(mail: Message, name: str) -> str:
-    return _without_codes(_line(mail, name, mail))
+def _headers(items: Iterable[tuple[str, str]], mail: Message) -> str:
+    return "\n".join(f"{name}: {text}" for name, raw in items if (text := _header(raw, mail)))
+
+
+def _header(raw: str, mail: Message) -> str:
+    return _without_codes(_line(raw, mail))
 
 
 def _file_name(part: Message, letter: Message) -> str:
     """The name of an attachment on one line, cut if it is long."""
     named = Message()
     for header in ("Content-Disposition", "Content-Type"):
-        named[header] = _line(part, header, letter)
+        named[header] = _line(_raw(part, header), letter)
     name = " ".join(_without_codes(named.get_filename("")).split())
     return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
 
 
-def _line(part: Message, name: str, mail: Message) -> str:
+def _raw(part: Message, name: str) -> str:
+    """A header as it stands in the file; the first one, if there are several."""
+    return next((value for key, value in part.raw_items() if key.lower() == name.lower()), "")
+
+
+def _line(raw: str, mail: Message) -> str:
     """A header of a part of a mail, on one line."""
-    raw = next((value for key, value in part.raw_items() if key.lower() == name.lower()), "")
     return printable(_decoded(" ".join(str(raw).split()), mail)[:_MAX_HEADER])
 
 
@@ -142,8 +150,9 @@ def _decoded(line: str, mail: Message) -> str:
 
 
 def _inner(part: Message) -> list[Message]:
-    payload = part.get_payload()
-    return [each for each in payload if isinstance(each, Message)] if part.is_multipart() else []
+    if not part.is_multipart():  # get_payload might decode the text, and fail
+        return []
+    return [each for each in part.get_payload() if isinstance(each, Message)]
 
 
 def _is_shown(part: Message) -> bool:

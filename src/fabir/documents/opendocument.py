@@ -6,7 +6,7 @@ from functools import reduce
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from fabir.documents.archives import Archive, child, text_in
+from fabir.documents.archives import Archive, child, descend, text_in
 from fabir.documents.base import Document, Report, telling_title, title_of
 from fabir.documents.list_numbers import with_number
 from fabir.documents.opendocument_lists import LIST_STYLES, Lists, OpenList
@@ -25,6 +25,7 @@ from fabir.errors import InputError
 _BLOCKS = "text:p", "text:h", "text:list", "table:table", "text:section"
 _GONE = "text:tracked-changes", "office:forms"  # deletions; settings of form fields
 _OBJECTS = "draw:object", "draw:object-ole"
+_IN_LINE = "text:span", "text:a"
 _MARGINS = "style:header", "style:footer"
 _NO_TEXT = {"svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "title", "desc"}
 _CHARACTERS = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
@@ -178,20 +179,21 @@ class Reader:
 
     def _is_hidden(self, element: Element) -> bool:
         """Whether an element, its style or a mark in it says that it is not shown."""
+        marks = descend(element, "text:hidden-paragraph", _IN_LINE.__contains__)
         return (
             element.get("text:style-name") in self._hidden
             or element.get("text:display") == "none"
-            or any(mark.get("text:is-hidden") == "true" for mark in _hiding(element))
+            or any(mark.get("text:is-hidden") == "true" for mark in marks)
         )
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
         rows: list[list[Cell]] = []
         spans: dict[int, int] = {}
-        for row in _descend(table, "table:table-row"):
+        for row in descend(table, "table:table-row", _may_hold):
             cells, spans = self._row(row, rows[-1] if rows else [], spans)
             rows.append(cells)
         heads = (each for each in table if each.tag == "table:table-header-rows")
-        marked = sum(1 for head in heads for _ in _descend(head, "table:table-row"))
+        marked = sum(1 for head in heads for _ in descend(head, "table:table-row", _may_hold))
         yield from table_paragraphs(rows, marked)
 
     def _row(
@@ -223,22 +225,9 @@ class Reader:
         return cells, below
 
 
-def _descend(element: Element, name: str) -> Iterator[Element]:
-    """The rows of a table, also those in groups."""
-    for each in element:
-        if each.tag == name:
-            yield each
-        elif each.tag.startswith("table:table-"):
-            yield from _descend(each, name)
-
-
-def _hiding(element: Element) -> Iterator[Element]:
-    """The marks in a paragraph that may hide it."""
-    for each in element:
-        if each.tag == "text:hidden-paragraph":
-            yield each
-        elif each.tag in ("text:span", "text:a"):
-            yield from _hiding(each)
+def _may_hold(name: str) -> bool:
+    """Whether rows of a table may stand in an element, such as a group of them."""
+    return name.startswith("table:table-")
 
 
 def _changed(look: Run, properties: Element) -> Run:

@@ -157,15 +157,12 @@ def _follows(piece: Line, word: Word) -> bool:
 
 
 def is_prose(pieces: Collection[Line]) -> bool:
+    if len(pieces) < COLUMN_LINES:
+        return False
     begins = [piece.text[0] for piece in pieces if piece.text[0].isalpha()]
     run_on = sum(not letter.isupper() for letter in begins)
     length = sum(len(piece.text) for piece in pieces) / len(pieces)
-    return (
-        len(pieces) >= COLUMN_LINES
-        and length >= _PROSE
-        and len(begins) > 1
-        and run_on >= _RUN_ON * len(begins)
-    )
+    return length >= _PROSE and len(begins) > 1 and run_on >= _RUN_ON * len(begins)
 
 
 def join(row: Sequence[Line]) -> Line:

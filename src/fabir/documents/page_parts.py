@@ -144,5 +144,8 @@ def _labels(labelled: Sequence[Band], above: Band) -> Iterator[list[Line]]:
     )
     joint = "\n\n" if is_heading else "\n"
     for label, value in labelled:
-        yield cell_lines(label.text.rstrip(" :"), value.lines, joint)
+        if value.lines:
+            yield cell_lines(label.text.rstrip(" :"), value.lines, joint)
+        else:  # dots alone, to be filled in
+            yield cell_lines("", label.lines, joint)
         joint = "\n"

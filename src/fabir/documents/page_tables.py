@@ -269,7 +269,7 @@ class Table:
     def parts(self) -> Iterator[list[Line]]:
         """The lines of each cell, and names of columns without cells."""
         for column in self._columns:
-            if column.name and not any(column in row for row in self._rows):
+            if column.name and not any(column in row and row[column].lines for row in self._rows):
                 line = self._names.blocks[0].lines[0]
                 yield [replace(line, text=column.name, joint="\n\n")]
         for number, row in enumerate(self._rows):

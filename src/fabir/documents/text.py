@@ -50,14 +50,14 @@ def read_rst(path: Path, report: Report) -> Iterator[Document]:
     yield _document(path, text, _first_heading(text, headings), headings)
 
 
-def decoded(path: Path, report: Report | None = None) -> str:
+def decoded(path: Path, report: Report) -> str:
     """A file's text, without a byte order mark, with `whole_words`. Line ends of a lone CR are LF.
 
     Raises:
         InputError: the file is too large, its encoding is not certain, or it is no text.
     """
     check_size(path)
-    text = _LONE_CR.sub("\n", decode(path.read_bytes(), lost=report.lost if report else None))
+    text = _LONE_CR.sub("\n", decode(path.read_bytes(), lost=report.lost))
     return whole_words(text)
 
 

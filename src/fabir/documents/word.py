@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from fabir.documents.archives import Archive, child, value
+from fabir.documents.archives import Archive, child, descend, value
 from fabir.documents.base import Document, Report, title_of
 from fabir.documents.drawings import linked_paragraphs
 from fabir.documents.list_numbers import with_number
@@ -203,7 +203,7 @@ class _Reader:
     def _table(self, table: Element) -> Iterator[Paragraph]:
         rows: list[list[Cell]] = []
         marked = 0
-        for row in _descend(table, "w:tr"):
+        for row in descend(table, "w:tr", _may_hold):
             properties = child(row, "w:trPr")
             if child(properties, "w:del") is not None:
                 continue
@@ -225,7 +225,7 @@ class _Reader:
     def _row(self, row: Element, properties: Element | None, above: list[Cell]) -> list[Cell]:
         """The cells by columns; one that is merged with the cell above repeats it."""
         cells: list[Cell] = [[]] * number_in(properties, "w:gridBefore", 0)
-        for element in _descend(row, "w:tc"):
+        for element in descend(row, "w:tc", _may_hold):
             cell = list(self._story(element))
             settings = child(element, "w:tcPr")
             merged = child(settings, "w:vMerge")
@@ -272,13 +272,9 @@ def _state(field: Element | None) -> str:
     return entries[chosen] if chosen < len(entries) else ""
 
 
-def _descend(element: Element, name: str) -> Iterator[Element]:
-    """The rows of a table or the cells of a row, also those in content controls."""
-    for each in element:
-        if each.tag == name:
-            yield each
-        elif each.tag not in _NO_TEXT:
-            yield from _descend(each, name)
+def _may_hold(name: str) -> bool:
+    """Whether rows or cells may stand in an element, such as a content control."""
+    return name not in _NO_TEXT
 
 
 def _ends_deleted(properties: Element | None) -> bool:
