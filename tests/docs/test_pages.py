@@ -67,7 +67,6 @@ NOT_RUN = {
 NOT_RUN_PYTHON = {
     ("add-a-reader.md", ""): "followed by tests/test_add_a_reader.py",
     ("bulk.md", "pyspark"): "starts Spark, which needs Java",
-    ("your-own-data.md", "runs/bidaf"): "needs a model that was trained",
     ("your-own-data.md", "held-back.json"): "needs a data set",
     ("your-own-data.md", "push_to_hub"): "needs the hub; tests/runtime/test_hub.py does that",
 }
@@ -247,6 +246,7 @@ def python_is_run(block: Block, page: Path) -> bool:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "trained").symlink_to(ROOT / "trained")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "100")

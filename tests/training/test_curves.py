@@ -50,7 +50,7 @@ def test_the_same_runs_make_the_same_bytes(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no json\n", b"[]\n", b'{"epoch": 1}\n', b"\xff\n"])
 def test_what_is_no_run_is_named(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match=r"cannot read .*metrics.jsonl"):
+    with pytest.raises(InputError, match="there are no metrics in "):
         plot_runs([tmp_path], tmp_path / "curves.png")
     (tmp_path / "metrics.jsonl").write_bytes(content)
     with pytest.raises(InputError, match=r"metrics.jsonl: not the metrics of a run"):

@@ -64,9 +64,7 @@ def render(results: dict[str, Any]) -> str:
         f"Trained on {data['train']}, measured on {data['dev']}, word vectors {data['vectors']}.",
         *_conditions(measured),
         "",
-        _line(headings),
-        f"|{'---|' * len(headings)}",
-        *(_line([row.get(heading, "") for heading in headings]) for row in rows),
+        *_table(headings, rows),
         *(_order(done, measured, paper) if results["ranked"] else []),
     ]
     if any(len(runs) > 1 for runs in measured.values()):
@@ -75,6 +73,13 @@ def render(results: dict[str, Any]) -> str:
         lines += ["", f"Not run yet: {', '.join(missing)}."]
     lines += [line for note in results.get("notes", ()) for line in ("", note)]
     return "\n".join(lines) + "\n"
+
+
+def _table(headings: list[str], rows: list[dict[str, str]]) -> list[str]:
+    if not rows:
+        return []
+    lines = (_line([row.get(heading, "") for heading in headings]) for row in rows)
+    return [_line(headings), f"|{'---|' * len(headings)}", *lines]
 
 
 def _headings(base: str) -> list[str]:

@@ -45,6 +45,10 @@ def plot_runs(folders: Sequence[Path], path: Path) -> None:
 
 def _read(folder: Path) -> list[dict[str, float]]:
     path = folder / FILE
+    if not path.exists():
+        raise InputError(
+            f"there are no metrics in {folder}: name the folder of a training that has logged some"
+        )
     with open_text(path) as file, suppress(ValueError, AttributeError):
         measured = [json.loads(line) for line in file.read().splitlines()]
         if all(line.keys() >= {"epoch", "loss"} for line in measured) and measured:
