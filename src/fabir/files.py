@@ -1,4 +1,4 @@
-"""Reading plain or gzipped text, atomic writing of files, and file locks."""
+"""Reading plain or gzipped text and JSON, atomic writing of files, and file locks."""
 
 import errno
 import glob
@@ -23,12 +23,8 @@ DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # the disk is full, or fails
 
 
-def open_text(
-    path: str | Path, *, errors: str | None = None, newline: str | None = None
-) -> IO[str]:
+def open_text(path: str | Path) -> IO[str]:
     """Open a UTF-8 text file for reading; a `.gz` file is decompressed.
-
-    `errors` and `newline` are those of Python's `open`.
 
     Raises:
         InputError: the file is missing, a folder, or not readable.
@@ -36,8 +32,8 @@ def open_text(
     path = Path(path)
     try:
         if is_gzipped(path):
-            return gzip.open(path, "rt", encoding="utf-8", errors=errors, newline=newline)
-        return open(path, encoding="utf-8", errors=errors, newline=newline)
+            return gzip.open(path, "rt", encoding="utf-8")
+        return open(path, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 

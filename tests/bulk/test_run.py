@@ -624,6 +624,17 @@ def test_a_number_that_is_not_finite_is_missing_in_every_kind(tmp_path: Path, re
     assert found[2] == ["1", "1", None, None, "[null]"]
 
 
+@pytest.mark.parametrize(("kind", "kept"), [(".jsonl", 0.5), (".csv", "0.5"), (".parquet", 0.5)])
+def test_a_number_that_no_float_holds_is_missing(
+    tmp_path: Path, reader: Path, kind: str, kept: Any
+) -> None:
+    asked = '"question": "Who?", "context": "Ada did."'
+    source, output = tmp_path / "rows.jsonl", tmp_path / f"out{kind}"
+    source.write_text(f'{{{asked}, "v": 0.5}}\n{{{asked}, "v": 1e999}}\n')
+    answer_rows(source, output, reader, keep=["v"])
+    assert [row.row["v"] or None for row in read_table(output)] == [kept, None]
+
+
 def test_folders_are_columns_of_the_output(tmp_path: Path, reader: Path) -> None:
     for year in ("2023", "2024"):
         (tmp_path / "hive" / f"year={year}").mkdir(parents=True)

@@ -66,7 +66,8 @@ def test_convert_then_evaluate(
     assert "2 questions about 2 passages, 1 of them unanswerable" in err
     assert json.loads(run(capsys, "evaluate", output, "--reader", reader))["total"] == 2
     table.write_text("question,passage\nWhat?,Rain.\n")
-    assert 'field "answer": missing' in refused(capsys, "convert", table, "--output", output)
+    said = refused(capsys, "convert", table, "--output", output)
+    assert 'has no column "answer", only question, passage' in said
     line = refused(capsys, "convert", table, "--output", output, "--supporting")
     assert "only --separator and --on-bad-row go with a table" in line
     line = refused(capsys, "convert", table, "--output", tmp_path / "squad.parquet")

@@ -104,7 +104,9 @@ def test_an_epoch_has_every_example_once(
     lengths: np.ndarray, batch_size: int, groups: int, seed: int
 ) -> None:
     questions = lengths[::-1] % 7
-    batches = length_groups(lengths, questions, batch_size, groups, np.random.default_rng(seed))
+    bundles = np.arange(len(lengths))
+    generator = np.random.default_rng(seed)
+    batches = length_groups(lengths, questions, batch_size, groups, generator, bundles)
     everything = [int(row) for batch in batches for row in batch]
     assert sorted(everything) == list(range(len(lengths)))
     # No more batches than needed, so an epoch has the same number of steps each time.
@@ -118,7 +120,7 @@ def test_batches_depend_on_the_generator_alone() -> None:
 
     def epoch(seed: int) -> list[list[int]]:
         generator = np.random.default_rng(seed)
-        batches = length_groups(lengths, lengths % 20, 16, 5, generator)
+        batches = length_groups(lengths, lengths % 20, 16, 5, generator, np.arange(500))
         return [batch.tolist() for batch in batches]
 
     assert epoch(1) == epoch(1)
@@ -132,7 +134,8 @@ def test_lengths_within_a_batch_are_similar() -> None:
     passages, questions = generator.integers(20, 320, 3000), generator.integers(4, 30, 3000)
 
     def spread(groups: int, lengths: np.ndarray) -> float:
-        batches = length_groups(passages, questions, 25, groups, np.random.default_rng(0))
+        generator = np.random.default_rng(0)
+        batches = length_groups(passages, questions, 25, groups, generator, np.arange(3000))
         return float(np.median([np.ptp(lengths[batch]) for batch in batches]))
 
     assert spread(30, passages) < 20 < 200 < spread(1, passages)
@@ -142,6 +145,7 @@ def test_lengths_within_a_batch_are_similar() -> None:
 
 def test_short_and_long_batches_alternate() -> None:
     lengths = np.sort(np.random.default_rng(5).integers(20, 320, 3000))
-    batches = length_groups(lengths, lengths % 20, 25, 30, np.random.default_rng(0))
+    generator = np.random.default_rng(0)
+    batches = length_groups(lengths, lengths % 20, 25, 30, generator, np.arange(3000))
     means = [lengths[batch].mean() for batch in batches]
     assert abs(np.corrcoef(means, range(len(means)))[0, 1]) < 0.3

@@ -87,6 +87,38 @@ def test_bad_rows_are_named_or_skipped(tmp_path: Path) -> None:
         converted(tmp_path, row(" | "))
 
 
+def test_what_a_bad_row_needs_is_said(tmp_path: Path) -> None:
+    message = r'row 1, field "question": blank; correct it, or choose --on-bad-row skip$'
+    with pytest.raises(InputError, match=message):
+        converted(tmp_path, row("Rain", question=" "))
+
+
+def test_a_bad_rows_id_is_free_for_another(tmp_path: Path) -> None:
+    rows = [row("Rain", id="a", question=" "), row("Rain", id="a"), row("Spain", id="a")]
+    made = converted(tmp_path, *rows, on_bad_row="skip")
+    assert [note.split(":")[0] for note in made.notes] == [
+        'row 1, field "question"',
+        'row 3, field "id"',
+    ]
+    assert [question.answers for _, question in made.data.questions] == [(Answer("Rain", 0),)]
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("Frage,Text,Antwort", 'has no column "question", only Frage, Text, Antwort: rename'),
+        ("question,Text,answer", 'has no column "passage", only question, Text, answer: rename'),
+        ("question,context,Antwort", 'has no column "answer", only question, context, Antwort'),
+    ],
+)
+def test_a_table_without_a_column_is_refused_with_those_it_has(
+    tmp_path: Path, header: str, message: str
+) -> None:
+    (tmp_path / "rows.csv").write_text(f"{header}\nWhat?,Rain falls.,Rain\n")
+    with pytest.raises(InputError, match=rf"rows\.csv {message}"):
+        convert(tmp_path / "rows.csv", on_bad_row="skip")
+
+
 @pytest.mark.parametrize("ids", [["2", ""], [None, 1]])
 def test_a_number_that_is_another_rows_id_is_named(tmp_path: Path, ids: list[Any]) -> None:
     message = "row 2, .*another row has '[12]' too .a row without an id has its number.: give each"

@@ -1,9 +1,13 @@
 """Negatives are unanswerable where they are asked, and nothing else changes."""
 
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 import pytest
 
 from fabir.data.dataset import Answer, Dataset, Passage, Question
-from fabir.data.negatives import make_negatives
+from fabir.data.negatives import OtherPassages, make_negatives
 from fabir.errors import InputError
 
 OLM, SOURCE, MOUTH, KITE = (
@@ -112,6 +116,30 @@ def test_as_many_as_asked_and_a_seed_decides_which() -> None:
     assert len(chosen(0.25)) == 1
     assert chosen(0.5, 3) == chosen(0.5, 3)
     assert len({frozenset(chosen(0.25, seed)) for seed in range(20)}) == 3
+
+
+@pytest.mark.parametrize("number", [1, 64, 65, 1000])
+def test_all_paragraphs_are_ranked(number: int) -> None:
+    """Of so many words of the question each has the first few: more of them are more alike."""
+    words = list("abcdefgh")
+    common = np.random.default_rng(number).integers(0, 9, number).tolist()
+    article = [Passage(" ".join(["x", *words[:count]]), "", ()) for count in common]
+    ranked = OtherPassages(article).ranked(Question("q", " ".join(words), ()), 0)
+    assert list(ranked) == sorted(range(1, number), key=lambda place: -common[place])
+
+
+def test_the_bar_counts_the_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables without titles are one article."""
+    shown: list[tuple[int, int | None]] = []
+
+    def track(items: Iterable[Any], _: str, total: int | None = None) -> list[Any]:
+        drawn = list(items)
+        shown.append((len(drawn), total))
+        return drawn
+
+    monkeypatch.setattr("fabir.data.negatives.track", track)
+    make_negatives(DATA)
+    assert shown == [(4, 4)]
 
 
 @pytest.mark.parametrize(

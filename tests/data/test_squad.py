@@ -289,7 +289,10 @@ def test_questions_with_the_same_id(tmp_path: Path) -> None:
     assert [question.id for _, question in skipped.questions] == ["q1", "q1-2"]
     assert skipped.bad_answers[0].startswith("q1: another question of this file has the same id")
     assert [question.id for _, question in repaired.questions] == ["q1", "q1-2", "q1-2-2"]
-    assert len(repaired.bad_answers) == 2
+    assert repaired.bad_answers == (
+        "q1: another question of this file has the same id; it is q1-2 now",
+        "q1-2: another question of this file has the same id; it is q1-2-2 now",
+    )
 
 
 def test_a_question_keeps_its_place_without_a_bad_plausible_answer(tmp_path: Path) -> None:

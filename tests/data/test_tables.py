@@ -145,8 +145,14 @@ def test_numbers_that_are_not_finite_become_null_in_json(tmp_path: Path) -> None
 
 
 def test_numbers_that_are_not_finite_are_missing_in_json(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text('{"a": NaN, "b": [Infinity, 1], "c": -Infinity}\n')
-    assert rows_of(tmp_path / "t.jsonl") == [{"a": None, "b": [None, 1], "c": None}]
+    (tmp_path / "t.jsonl").write_text(
+        '{"a": NaN, "b": [Infinity, 1], "c": -Infinity}\n'
+        '{"a": 1e999, "b": [-1e999, 1e99], "c": 0.5}\n'
+    )
+    assert rows_of(tmp_path / "t.jsonl") == [
+        {"a": None, "b": [None, 1], "c": None},
+        {"a": None, "b": [None, 1e99], "c": 0.5},
+    ]
 
 
 class Text(str):

@@ -88,6 +88,7 @@ def test_calibrated_probabilities_tell_questions_apart(data: Dataset, tmp_path: 
     assert none[vain].mean() > none[~vain].mean() + 0.15
     assert scores[~vain].mean() > scores[vain].mean() + 0.15
     assert 0 < found.no_answer_threshold < 1
+    assert found.report["questions"] == len(data)
     for kind in ("score", "no_answer"):
         assert found.report[kind].keys() == {"passages", "articles"}
         assert all(0 <= error < 0.3 for error in found.report[kind].values())

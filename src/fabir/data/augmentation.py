@@ -42,7 +42,6 @@ def augment(
     *,
     threshold: float = 0.5,
     seed: int = 0,
-    suffix: str = "-paraphrase",
 ) -> Augmented:
     """`dataset` with every sentence of its passages replaced by a paraphrase chosen at random.
 
@@ -50,7 +49,7 @@ def augment(
     new answer: at the place nearest to the old one, relative to the sentence. Else `find_again`
     looks for it. An answer is lost if it spans several sentences or its score is below `threshold`.
     A question that loses all its answers is dropped; an unanswerable question is kept. The texts of
-    questions do not change; their ids get `suffix` appended.
+    questions do not change; their ids get "-paraphrase" appended.
 
     Raises:
         InputError: a threshold outside 0 to 1, a negative seed, or no question is kept; what the
@@ -80,7 +79,7 @@ def augment(
             kept = tuple(dict.fromkeys(answer for answer in answers if answer))
             lost += answers.count(None)
             if kept or question.impossible:
-                id = f"{question.id}{suffix}"
+                id = f"{question.id}-paraphrase"
                 questions.append(replace(question, id=id, answers=kept, plausible=()))
         if questions:
             passages.append(Passage(rewritten.text, passage.title, tuple(questions)))

@@ -136,7 +136,7 @@ def length_groups(
     batch_size: int,
     groups: int,
     generator: np.random.Generator,
-    bundle_of: np.ndarray | None = None,
+    bundle_of: np.ndarray,
 ) -> list[np.ndarray]:
     """One epoch: every example once, in shuffled batches of similar length (thesis 6.2).
 
@@ -148,13 +148,11 @@ def length_groups(
     Args:
         passages, questions: [examples] lengths
         bundle_of: [examples] the bundle of each example. Examples of one bundle are about one
-            passage and stay together. Without it every example is a bundle
+            passage and stay together
 
     Returns:
         arrays of indices into the examples
     """
-    if bundle_of is None:
-        bundle_of = np.arange(len(passages))
     _, first, size = np.unique(bundle_of, return_index=True, return_counts=True)
     bundles = np.split(np.argsort(bundle_of, kind="stable"), np.cumsum(size)[:-1])
     longest = np.array([questions[bundle].max(initial=0) for bundle in bundles])

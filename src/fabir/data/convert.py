@@ -1,14 +1,18 @@
 """Converts a table of questions, passages and answers to SQuAD data: finds the answer offsets."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from fabir.data.dataset import Answer, Dataset, Passage, Question
-from fabir.data.tables import Numbered, check_text, read_table, row_id
+from fabir.data.tables import Numbered, check_text, read_header, read_table, row_id
 from fabir.errors import InputError
 from fabir.progress import counted
+
+_NEEDED = ("question",), ("passage", "context"), ("answer", "answers")  # or the other name
+_MOST_NAMES = 20  # columns that an error lists
 
 
 @dataclass(slots=True)
@@ -57,10 +61,11 @@ def convert(
     the place of the first.
 
     Raises:
-        InputError: the file cannot be read, a row is bad, or no row can be used.
+        InputError: the file cannot be read or lacks a column, a row is bad, or no row can be used.
     """
     if not separator:
         raise InputError("--separator is empty: name the text between the answers of a question")
+    _check_header(path)
     made = Converted(Dataset((), "1.1"))
     questions: dict[tuple[str, str], list[Question]] = {}
     ids: set[str] = set()
@@ -70,10 +75,13 @@ def convert(
             passage, question, texts = _fields(numbered, separator, ids)
         except InputError as error:
             if on_bad_row == "error":
-                raise InputError(f"{path}: {where}, {error}") from error
+                raise InputError(
+                    f"{path}: {where}, {error}; correct it, or choose --on-bad-row skip"
+                ) from error
             made.notes.append(f"{where}, {error}; skipped")
             made.bad += 1
             continue
+        ids.add(question[0])
         found = [_place(made, text, passage[1], where) for text in texts]
         answers = tuple(dict.fromkeys(answer for answer in found if answer))
         made.answers += len(answers)
@@ -109,6 +117,19 @@ def find(answer: str, passage: str, *, whole: bool = False) -> list[Answer]:
     return []
 
 
+def _check_header(path: str | Path) -> None:
+    """Raises an InputError if the file has a header, and a needed column is not in it."""
+    header = read_header(path)
+    if header and (name := _missing(header)):
+        shown = ", ".join(list(header)[:_MOST_NAMES])
+        raise InputError(f'{path} has no column "{name}", only {shown}: rename the right one')
+
+
+def _missing(names: Collection[str]) -> str:
+    """The first needed column that is not among the names; empty if all are there."""
+    return next((either[0] for either in _NEEDED if not any(map(names.__contains__, either))), "")
+
+
 def _fields(
     numbered: Numbered, separator: str, ids: set[str]
 ) -> tuple[tuple[str, str], tuple[str, str], list[str]]:
@@ -118,16 +139,14 @@ def _fields(
     row = numbered.row
     passage = "passage" if "passage" in row else "context"
     answer = "answer" if "answer" in row else "answers"
-    for name, shown in (("question", "question"), (passage, "passage"), (answer, "answer")):
-        if name not in row:
-            raise InputError(f'field "{shown}": missing')
+    if name := _missing(row):
+        raise InputError(f'field "{name}": missing')
     id = row_id(numbered)
     if id in ids:
         raise InputError(
             f'field "id": another row has {id!r} too (a row without an id has its number): give '
             "each row its own"
         )
-    ids.add(id)
     given = row[answer]
     if given is None:
         given = []

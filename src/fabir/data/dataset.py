@@ -45,8 +45,8 @@ class Passage:
 class Dataset:
     """Questions about passages. Its length is the number of questions.
 
-    `bad_answers` has one line for each answer that was dropped or moved while reading: the
-    question's id and what was wrong.
+    `bad_answers` has one line for each bad answer that was found while reading, and for each
+    question that was removed or got another id: the question's id and what was wrong.
     """
 
     passages: tuple[Passage, ...]

@@ -14,6 +14,8 @@ from fabir.progress import track
 from fabir.text.normalise import normalise_answer
 from fabir.text.tokens import tokenise
 
+_SORTED = 64  # of an article's paragraphs, see `_from_the_highest`
+
 
 def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Dataset:
     """`dataset` as SQuAD 2.0 data, with `ratio` unanswerable questions per answerable question.
@@ -32,14 +34,17 @@ def make_negatives(dataset: Dataset, ratio: float = 0.5, seed: int = 0) -> Datas
         raise InputError(f"the ratio of negatives must be above 0 and finite, not {ratio}")
     check_seed(seed)
     articles = [list(group) for _, group in groupby(dataset.passages, key=lambda p: p.title)]
+    answerable = sum(bool(question.answers) for _, question in dataset.questions)
+    found = track(
+        _elsewhere(articles, math.ceil(ratio)), "looking for other paragraphs", answerable
+    )
     possible = [
         (rank, number, place, question)
-        for number, article in enumerate(track(articles, "looking for other paragraphs"))
-        for question, rank, place in _elsewhere(article, min(math.ceil(ratio), len(article)))
+        for number, question, places in found
+        for rank, place in enumerate(places)
     ]
     if not possible:
         raise InputError("no question has another paragraph in its article that could be asked")
-    answerable = sum(bool(question.answers) for _, question in dataset.questions)
     wanted = round(min(len(possible), ratio * answerable))
     drawn = np.random.default_rng(seed).permutation(len(possible)).tolist()
     chosen = sorted(drawn, key=lambda index: possible[index][0])[:wanted]
@@ -96,18 +101,36 @@ class OtherPassages:
             scores[having] += math.log(1 + len(scores) / len(having))
         answers = [answer.text.strip().lower() for answer in question.answers]
         left_out = {home, *self.asking(question)}
-        for place in np.argsort(-scores.round(9), kind="stable").tolist():
+        for place in _from_the_highest(scores.round(9)):
             if place not in left_out and not any(each in self._texts[place] for each in answers):
                 yield place
 
 
-def _elsewhere(article: Sequence[Passage], most: int) -> Iterator[tuple[Question, int, int]]:
-    """Yield each answerable question with the ranks and indices of its `most` best paragraphs."""
-    others = OtherPassages(article)
-    for home, passage in enumerate(article):
-        for question in filter(lambda asked: asked.answers, passage.questions):
-            for rank, place in enumerate(islice(others.ranked(question, home), most)):
-                yield question, rank, place
+def _from_the_highest(scores: np.ndarray) -> Iterator[int]:
+    """Yield the indices of scores, the highest first; ties stay in order.
+
+    Few are taken of many, so no more are sorted at a time than the `_SORTED` best, then eight times
+    as many, and so on.
+    """
+    above, best = np.inf, _SORTED
+    while above > -np.inf:
+        least = np.partition(scores, -best)[-best] if best < len(scores) else -np.inf
+        places = np.flatnonzero((scores >= least) & (scores < above))
+        yield from places[np.argsort(-scores[places], kind="stable")].tolist()
+        above, best = least, 8 * best
+
+
+def _elsewhere(
+    articles: Sequence[Sequence[Passage]], most: int
+) -> Iterator[tuple[int, Question, list[int]]]:
+    """Yield each answerable question with the number of its article and the indices of its `most`
+    best paragraphs there."""
+    for number, article in enumerate(articles):
+        others = OtherPassages(article)
+        for home, passage in enumerate(article):
+            for question in filter(lambda asked: asked.answers, passage.questions):
+                ranked = others.ranked(question, home)
+                yield number, question, list(islice(ranked, min(most, len(article))))
 
 
 def _words(text: str) -> set[str]:

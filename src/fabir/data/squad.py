@@ -186,8 +186,9 @@ class _Parser:
                 hint = "; --on-bad-answer skip or repair goes on"
                 shown = hint if self.on_bad_answer == "error" else ""
                 raise self.malformed(f'field "id": {told}{shown}')
-            id = next(new for n in self.numbers[id] if (new := f"{id}-{n}") not in self.ids)
-            self.bad.append(f"{told}: it is {id} now")
+            new = next(each for n in self.numbers[id] if (each := f"{id}-{n}") not in self.ids)
+            self.bad.append(f"{id}: {told}; it is {new} now")
+            id = new
         self.ids.add(id)
         text = self.text(record, "question", blank=self.blank)
         said = self.take(record, "is_impossible", bool) if "is_impossible" in record else None

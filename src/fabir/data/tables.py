@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -25,9 +26,15 @@ _GROUP = 16 * 1024  # rows per row group of a written .parquet file
 _DEEPEST = 500  # lists and objects of a row that are in each other; Python writes some 900
 _LONGEST_SHOWN = 40  # characters of a value in an error
 
-_decode = json.JSONDecoder(parse_constant=lambda _: None).decode  # JSON has no NaN: it is missing
-
 Row = dict[str, Any]
+
+
+def _finite(number: str) -> float | None:
+    """A number of JSON, which has no NaN and no infinity: None if it is one, or is read as one."""
+    return found if math.isfinite(found := float(number)) else None
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 
 class Numbered(NamedTuple):

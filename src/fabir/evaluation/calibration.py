@@ -94,7 +94,7 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
     if not has_none:
         confidence = replace(confidence, no_answer=predictor.model.confidence.no_answer)
     halves = [_fit(Asked(*(x[asked.fold == fold] for x in asked)), has_none) for fold in (0, 1)]
-    report: dict[str, Any] = {"questions": len(asked.right)}
+    report: dict[str, Any] = {"questions": len(data)}
     report["score"] = _errors(asked, [half.score for half in halves], asked.right, 0)
     threshold = predictor.model.no_answer_threshold
     if has_none:

@@ -88,7 +88,7 @@ def test_triviaqa_is_converted_with_its_documents(tmp_path: Path) -> None:
 def test_bad_records_are_named_or_skipped(tmp_path: Path) -> None:
     bad = HOTPOT | {"context": 3}
     with pytest.raises(
-        InputError, match=r"data\.json: record 2, field \"context\": expected a list"
+        InputError, match=r"data\.json: record 2, field \"context\": .* choose --on-bad-row skip"
     ):
         converted(tmp_path, [HOTPOT, bad])
     assert not (tmp_path / "squad.json").exists()
@@ -103,6 +103,17 @@ def test_a_record_that_comes_again_is_bad(tmp_path: Path) -> None:
         converted(tmp_path, [HOTPOT, HOTPOT])
     made = converted(tmp_path, [HOTPOT, HOTPOT, HOTPOT | {"_id": "b"}], skip=True)
     assert made.questions == len(read_squad(tmp_path / "squad.json")) == 2
+
+
+def test_of_a_record_with_an_id_that_is_taken_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "evidence" / "wikipedia").mkdir(parents=True)
+    for name in ("Rain.txt", "Snow.txt"):
+        (tmp_path / "evidence" / "wikipedia" / name).write_text("Rain falls.")
+    again = TRIVIA | {"EntityPages": [{"Filename": "Snow.txt"}, *TRIVIA["EntityPages"]]}
+    made = converted(tmp_path, {"Data": [TRIVIA, again]}, skip=True, evidence=tmp_path / "evidence")
+    ids = {question.id for _, question in read_squad(tmp_path / "squad.json").questions}
+    assert made.ids == ids == {"t1--Rain.txt"}
+    assert (made.questions, made.left_out) == (1, {"whose document is missing": 1})
 
 
 def test_nothing_is_written_of_what_is_cut_off(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_an_answer_after_the_cut_is_left_out() -> None:
         (story(asked("Why?")), 'field "s": missing'),
         (story(asked("Why?", s=1, e="2")), 'field "e": expected an integer, got str'),
         (story(asked("Why?", s=-3, e=2)), 'field "s": -3 is no place in a text'),
+        (story(asked("Why?", s=0, e=-1)), 'field "e": -1 is no place in a text'),
     ],
 )
 def test_a_bad_record_is_said(record: Any, problem: str) -> None:

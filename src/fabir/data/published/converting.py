@@ -94,12 +94,17 @@ def convert_published(
     with _writing_squad(output, "v2.0" if format.v2 else "1.1") as write, live_line() as show:
         for number, (record, share) in enumerate(chain(first, items), 1):
             try:
-                for entry in list(read(record)):  # all of a record or nothing
-                    _write(entry, write, made, format.v2)
+                entries = list(read(record))  # all of a record or nothing
+                _take_ids(entries, made.ids)
             except InputError as error:
                 if on_bad_row == "error":
-                    raise InputError(f"{path}: record {number}, {error}") from error
+                    raise InputError(
+                        f"{path}: record {number}, {error}; correct it, or choose --on-bad-row skip"
+                    ) from error
                 made.notes.append(f"record {number}, {error}; skipped")
+            else:
+                for entry in entries:
+                    _write(entry, write, made, format.v2)
             if number % _SHOWN == 0:
                 show(f"{made.questions:,} questions, {share:.0%}")
         if not made.questions:
@@ -127,12 +132,21 @@ def _format(path: Path, record: Any, options: Options) -> Format:
     return found
 
 
+def _take_ids(entries: list[Entry], taken: set[str]) -> None:
+    """Add the ids of a record's questions to those that are taken.
+
+    Raises:
+        InputError: another question has one of them; then none is added.
+    """
+    ids = [question["id"] for entry in entries for question in entry.questions]
+    for id, times in Counter(ids).items():
+        if times > 1 or id in taken:
+            raise InputError(f"another question of this file has the id {id!r}")
+    taken.update(ids)
+
+
 def _write(entry: Entry, write: Callable[[str], None], made: Conversion, v2: bool) -> None:
     """Write an entry as an article of one paragraph, and count what is in it."""
-    for question in entry.questions:
-        if question["id"] in made.ids:
-            raise InputError(f"another question of this file has the id {question['id']!r}")
-    made.ids.update(question["id"] for question in entry.questions)
     made.left_out.update(entry.left_out)
     made.questions += len(entry.questions)
     for question in entry.questions:

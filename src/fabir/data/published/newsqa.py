@@ -42,8 +42,9 @@ def _read(record: Any, options: Options) -> Iterator[Entry]:
 
 def _answer(text: str, start: int, end: int) -> Answer | None:
     """The answer without white space around it, if the text has it."""
-    if start < 0:
-        raise InputError(f'field "s": {start} is no place in a text')
+    for name, place in (("s", start), ("e", end)):
+        if place < 0:
+            raise InputError(f'field "{name}": {place} is no place in a text')
     found = text[start:end]
     start += len(found) - len(found.lstrip())
     return Answer(found.strip(), start) if found.strip() and end <= len(text) else None
