@@ -50,7 +50,11 @@ def test_what_a_command_does_not_take_is_said_with_its_name(
             ["answer", "Who?", "--pasage", "x"],
             "the following arguments are required: --passage; did you mean --passage?",
         ),
-        (["answer", "Who?"], "the following arguments are required: --passage"),
+        (
+            ["answer", "Who?", "--reader=fast", "--pasage=x"],
+            "the following arguments are required: --passage; did you mean --passage?",
+        ),
+        (["answer", "Who?", "--reader=x"], "the following arguments are required: --passage"),
         (
             ["answer", "Who?", "--passage", "x", "--top-k", "two"],
             "argument --top-k: 'two' is not a whole number",

@@ -55,8 +55,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if "are required" in message:  # perhaps they are there, misspelt
             known = _options(self)
-            unknown = (each for each in self._given if each[:2] == "--" and each not in known)
-            message += next(filter(None, (_hint(each, known) for each in unknown)), "")
+            given = (each.partition("=")[0] for each in self._given if each.startswith("--"))
+            hints = (_hint(each, known) for each in given if each not in known)
+            message += next(filter(None, hints), "")
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
