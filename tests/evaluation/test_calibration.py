@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fabir.answer.files import read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.cli import main
 from fabir.data.dataset import Answer, Dataset, Question
@@ -21,6 +22,7 @@ from fabir.evaluation.calibration import (
 from fabir.evaluation.model import evaluate_model
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.settings import FEATURES
+from fabir.runtime.store import copy_model
 from fabir.runtime.torch_model import TorchModel
 
 OWN = Path(__file__).parents[1] / "data_files" / "own-questions.json"
@@ -73,10 +75,8 @@ def test_the_calibration_error_of_a_small_example() -> None:
     assert expected_calibration_error(said, was, weights=weights) == pytest.approx(wanted)
 
 
-def test_calibrated_probabilities_tell_questions_apart(data: Dataset, tmp_path: Path) -> None:
-    folder = tmp_path / "reader"
-    TorchModel.load(BUNDLED).save(folder)
-    predictor = Predictor.load(folder)
+def test_calibrated_probabilities_tell_questions_apart(data: Dataset) -> None:
+    predictor = Predictor.load()
     found = calibrate(predictor, data)
     assert len(found.confidence.score) == len(found.confidence.no_answer) == len(FEATURES)
     predictor.model.confidence = found.confidence
@@ -119,7 +119,7 @@ def test_files_may_share_ids(
     reports = []
     for shared in (False, True):
         folder = tmp_path / f"reader-{shared}"
-        TorchModel.load(BUNDLED).save(folder)
+        copy_model(BUNDLED, folder)
         files = []
         for number, passages in enumerate((data.passages[:4], data.passages[4:8])):
             ids = map(str, count(1 if shared else 1000 * number + 1))
@@ -130,7 +130,7 @@ def test_files_may_share_ids(
             files.append(tmp_path / f"{number}-{shared}.json")
             write_squad(Dataset(tuple(asked), "v2.0"), files[-1])
         main(["calibrate", str(folder), "--data", *map(str, files)])
-        confidence = TorchModel.load(folder).confidence
+        confidence = Predictor.load(folder).model.confidence
         reports.append((capsys.readouterr().out, confidence))
     assert reports[0] == reports[1]
 
@@ -200,10 +200,14 @@ def test_an_article_without_answered_questions_is_named(data: Dataset) -> None:
 
 
 @pytest.mark.slow
-def test_the_threshold_withholds_few_where_f1_is_as_good(data: Dataset) -> None:
+def test_the_threshold_withholds_few_where_f1_is_as_good(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     predictor = Predictor.load()
     found = calibrate(predictor, data)
     predictor.model.confidence = found.confidence
+    read = dict(read_dataset(predictor, data))  # once for all thresholds
+    monkeypatch.setattr("fabir.evaluation.model.read_dataset", lambda *_: read)
     thresholds = np.linspace(0, 1, 21)
     f1s = np.array([evaluate_model(predictor, data, each)["f1"] for each in thresholds])
     chosen = evaluate_model(predictor, data, found.no_answer_threshold)["f1"]

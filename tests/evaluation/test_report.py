@@ -11,6 +11,7 @@ import pytest
 
 from fabir import plots
 from fabir.errors import InputError
+from fabir.evaluation import report
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.report import check_report, report_again, write_report
 from factories import analysed
@@ -27,6 +28,12 @@ PUBLISHED = Path(__file__).parents[2] / "dev" / "results" / "breakdown"
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw plots fast."""
     monkeypatch.setattr(plots, "_DPI", 30)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plot is drawn: each is an empty file."""
+    monkeypatch.setattr(report, "save", lambda _, path: path.touch())
 
 
 def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
@@ -60,6 +67,7 @@ def test_what_is_no_analysis_is_refused(tmp_path: Path, content: str) -> None:
         report_again(tmp_path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_published_breakdown_is_what_its_numbers_make(tmp_path: Path) -> None:
     shutil.copy(PUBLISHED / "analysis.json", tmp_path)
     report_again(tmp_path)
@@ -70,6 +78,7 @@ def test_the_published_breakdown_is_what_its_numbers_make(tmp_path: Path) -> Non
     assert not (tmp_path / "questions.csv").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_tables_hold_what_was_measured(tmp_path: Path) -> None:
     data = dataset()
     analysis = analysed(data, one=2)
@@ -87,6 +96,7 @@ def test_tables_hold_what_was_measured(tmp_path: Path) -> None:
     assert {row["one: unknown question words"] for row in rows} <= {"0", "1", "2", "> 2"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
     analysis = analysed(dataset(), one=2)
     write_report(analysis, tmp_path)
@@ -102,6 +112,7 @@ def test_calibration_and_no_answer_are_tables_too(tmp_path: Path) -> None:
     assert '<tr><th scope="row">one</th><td>1,234</td><td>5</td></tr>' in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_page_names_what_it_shows(tmp_path: Path) -> None:
     analysis = {"data": "a&b.json", **analysed(dataset(), one=2, other=5)}
     page = write_report(analysis, tmp_path).read_text(encoding="utf-8")
@@ -119,6 +130,7 @@ def test_a_report_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyP
         check_report(tmp_path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_groups_that_only_one_model_has_are_shown(tmp_path: Path) -> None:
     analysis = analysed(dataset(), one=2, other=5)
     group = analysis["readers"]["one"]["all"]
@@ -141,6 +153,7 @@ def test_groups_that_only_one_model_has_are_shown(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_analysis_without_groups_of_unknown_words_is_shown_without_them(tmp_path: Path) -> None:
     analysis = analysed(dataset(), one=2)
     for each in UNKNOWN_WORDS:

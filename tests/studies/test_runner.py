@@ -1,6 +1,7 @@
 """A study of two tiny rows from its file to its report."""
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -464,7 +465,10 @@ def test_a_gpus_process_that_fails_says_why_in_a_line(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    here = os.getpid()
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2 * (os.getpid() == here))
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: fork)
     gone = run_files(files.train, files.dev, tmp_path / "gone.txt")
     with pytest.raises(SystemExit, match="2"):
         reproduce(study, "one", gone, tmp_path / "new")

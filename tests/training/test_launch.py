@@ -1,5 +1,7 @@
 """Several processes started by fabir itself learn what one learns."""
 
+import builtins
+import errno
 import json
 import os
 import subprocess
@@ -7,28 +9,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
+from torch.multiprocessing.spawn import start_processes
 
 from fabir.errors import InputError
 from fabir.process_settings import TRAINING
+from fabir.training import launch
 from fabir.training.launch import best_processes
 from fabir.training.settings import TrainingConfig
 from tiny import NO_DROPOUT, Files, run_config, train_tiny
 from tracking import assert_settings, assert_tracked
-
-# In each new process: writing metrics fails, and the job is gone by then.
-FULL = """
-import builtins, errno, glob, os
-opened = builtins.open
-def full(file, mode="r", *rest, **others):
-    if str(file).endswith("metrics.jsonl") and mode != "r":
-        assert not glob.glob(os.environ["TMPDIR"] + "/*/job")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
-    return opened(file, mode, *rest, **others)
-builtins.open = full
-"""
 
 
 @pytest.mark.slow
@@ -67,6 +61,18 @@ def test_no_processes_are_refused(files: Files, tmp_path: Path) -> None:
         train_tiny(files, tmp_path / "run", run_config(), processes=0)
 
 
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New processes are forks of this one: they import nothing again."""
+    AcceleratorState._reset_state(reset_partial_state=True)  # this process may have trained
+
+    def start(*given: Any, **options: Any) -> Any:
+        return start_processes(*given, **options | {"start_method": "fork"})
+
+    monkeypatch.setattr(launch, "start_processes", start)
+
+
+@pytest.mark.usefixtures("forks")
 def test_what_a_process_finds_wrong_is_said_as_if_it_were_this_one(
     files: Files, tmp_path: Path
 ) -> None:
@@ -76,13 +82,21 @@ def test_what_a_process_finds_wrong_is_said_as_if_it_were_this_one(
             train_tiny(files, tmp_path / "run", run_config(), processes=processes)
 
 
+@pytest.mark.usefixtures("forks")
 def test_a_full_disk_is_said_in_a_line(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(FULL)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    # In each new process writing metrics fails, and the job is gone by then.
+    opened, here = builtins.open, os.getpid()
+
+    def full(file: Any, mode: str = "r", *rest: Any, **others: Any) -> Any:
+        if str(file).endswith("metrics.jsonl") and mode != "r" and os.getpid() != here:
+            assert not list(tmp_path.glob("*/job"))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+        return opened(file, mode, *rest, **others)
+
+    monkeypatch.setattr(builtins, "open", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(InputError, match=r"metrics.jsonl: No space left on device"):
         train_tiny(files, tmp_path / "run", run_config(), processes=2)
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import tarfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from fabir.answer.passages import is_punctuation
@@ -158,6 +159,7 @@ def write_scripts(folder: Path) -> Iterator[Path]:
         yield copy_file(script, folder / script.name)
 
 
+@cache
 def _character_classes() -> str:
     """A script with the insides of character classes, and the words without content."""
     everything = "".join(map(chr, range(0x110000)))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Sections = Mapping[str, type[Any]]  # dataclasses by the names of their sections
 
+_made: dict[tuple[Any, ...], Any] = {}  # objects of sections, which cannot be changed
+
 
 def build_sections(
     content: dict[str, Any], changes: list[tuple[str, str]], sections: Sections
@@ -30,13 +32,17 @@ def build_sections(
     from jsonargparse import ArgumentError
 
     _check_keys(content, changes, sections)
-    parser = _parser(tuple(sections.items()))
     try:
-        parsed = parser.parse_object(content)
-        if changes:
-            arguments = [f"--{key}={text}" for key, text in changes]
-            parsed = parser.parse_args(arguments, namespace=parsed)
+        return {
+            name: _section(
+                (name, config),
+                content.get(name, {}),
+                tuple(change for change in changes if change[0].partition(".")[0] == name),
+            )
+            for name, config in sections.items()
+        }
     except ArgumentError as error:
+        parser = _parser(tuple(sections.items()))
         for key, value, parse in _single(parser, content, changes):
             try:
                 parse()
@@ -44,7 +50,22 @@ def build_sections(
                 kinds = {each.name: each.values for each in all_keys(sections["network"])}
                 raise ValueError(f"{key} must be {kinds[key]}, not {value!r}") from error
         raise ValueError(error) from error
-    return {section: config(**parsed[section].as_dict()) for section, config in sections.items()}
+
+
+def _section(
+    section: tuple[str, type[Any]], values: dict[str, Any], changes: tuple[tuple[str, str], ...]
+) -> Any:
+    """The object of a section, made once: rows of a table have most sections in common."""
+    made_of = section, repr(values), changes
+    if made_of not in _made:
+        name, config = section
+        parser = _parser((section,))
+        parsed = parser.parse_object({name: values})
+        if changes:
+            arguments = [f"--{key}={text}" for key, text in changes]
+            parsed = parser.parse_args(arguments, namespace=parsed)
+        _made[made_of] = config(**parsed[name].as_dict())
+    return _made[made_of]
 
 
 @cache
