@@ -52,6 +52,19 @@ def test_chapters_are_one_text_in_reading_order(tmp_path: Path) -> None:
     assert losses == []
 
 
+def test_lists_of_chapters_are_no_text(tmp_path: Path) -> None:
+    contents = """<html><body><ul><li><a href="a.xhtml">1. Wind</a><ul>
+    <li><a href="b%20two.xhtml#x">1.1. Rain</a></li></ul></li></ul>
+    <div class="toc"><dl><dt><a href="a.xhtml">1. Wind</a></dt></dl></div>
+    <ul><li><a href="https://example.org">Elsewhere</a></li><li><a id="hail">Hail</a></li>
+    <li><a href="a.xhtml">Wind</a> and snow</li></ul></body></html>"""
+    found, losses = read(tmp_path / "a.epub", BOOK | {"OEBPS/text/b two.xhtml": contents})
+    assert found.text.split("\n\n")[2:] == ["Elsewhere", "Hail", "Wind and snow"]
+    found, losses = read(tmp_path / "b.epub", BOOK | {"OEBPS/text/b two.xhtml": SECOND[:42]})
+    assert found.text == "Wind\n\nA café stands here."
+    assert losses == []
+
+
 def test_a_missing_chapter_is_named(tmp_path: Path) -> None:
     members = {name: content for name, content in BOOK.items() if name != "OEBPS/text/a.xhtml"}
     found, [loss] = read(tmp_path / "a.epub", members)

@@ -98,6 +98,23 @@ def test_names_in_two_rows_and_a_column_of_labels_without_a_name(tmp_path: Path)
     ]
 
 
+def test_a_caption_is_no_part_of_the_names_below_it(tmp_path: Path) -> None:
+    lefts = 50, 150, 250, 350
+    names = row(112, "Station", "Visitors", "Trains", "Parcels", lefts=lefts)
+    cells = rows(124, ("Wick", "71", "9", "4"), ("Marl", "52", "8", "3"), lefts=lefts)
+    caption = at(150, 100, "Visitors, trains and parcels in the valley, 1911")
+    assert paragraphs(tmp_path, caption + names + cells) == [
+        "Visitors, trains and parcels in the valley, 1911",
+        "Station: Wick\nVisitors: 71\nTrains: 9\nParcels: 4",
+        "Station: Marl\nVisitors: 52\nTrains: 8\nParcels: 3",
+    ]
+    part = "In the year 1911 "
+    assert paragraphs(tmp_path, at(235, 100, part) + names + cells) == [
+        f"Station: Wick\n{part}Visitors: 71\n{part}Trains: 9\n{part}Parcels: 4",
+        f"Station: Marl\n{part}Visitors: 52\n{part}Trains: 8\n{part}Parcels: 3",
+    ]
+
+
 def test_a_name_may_have_several_lines(tmp_path: Path) -> None:
     names = at(50, 112, "Station") + lines(200, 100, "Number of", "keepers")
     table = names + rows(126, ("Wick", "7"), ("Marl", "5"))

@@ -1,6 +1,8 @@
 """Paragraphs of tables, whatever the format of their document."""
 
-from fabir.documents.paragraphs import Paragraph, table_paragraphs
+import pytest
+
+from fabir.documents.paragraphs import Paragraph, TextBuilder, table_paragraphs
 
 
 def made(*rows: list[str]) -> list[str]:
@@ -40,3 +42,39 @@ def test_cells_with_several_lines_stay_whole() -> None:
         found = made(["Mill", "Built", "Sails"], row)
         assert len(found) == 1
         assert all("\n".join(text.split("\n")[1:]) in found[0] for text in row)
+
+
+def headings(*paragraphs: Paragraph) -> list[str]:
+    """Those of a document to which the paragraphs are added one by one."""
+    builder = TextBuilder()
+    for each in paragraphs:
+        builder.add([each])
+    document = builder.document("")
+    return [document.text[start:end] for start, end in document.headings]
+
+
+def test_a_bold_line_above_text_is_a_heading() -> None:
+    assert headings(
+        Paragraph("The valley", heading=True),
+        Paragraph("Mills", bold=True),
+        Paragraph("Two are left."),
+        Paragraph("Who keeps them?", bold=True),
+        Paragraph("Mill: Wick\nKeeper: Ida Holm", row=True),
+        Paragraph("Sails", heading=True, bold=True),
+        Paragraph("They have four."),
+    ) == ["The valley", "Mills", "Who keeps them?", "Sails"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Closed.", "Name:", "Wick,", "1911", "Wick\nMarl", "a long line " * 8]
+)
+def test_other_bold_paragraphs_are_none(text: str) -> None:
+    assert headings(Paragraph(text, bold=True), Paragraph("Two are left.")) == []
+
+
+def test_a_bold_line_above_bold_text_is_none() -> None:
+    lines = [Paragraph(text, bold=True) for text in ("Ida Holm", "12 Mill Lane", "Corm")]
+    assert headings(*lines, Paragraph("Dear Ida,")) == ["Corm"]
+    assert headings(*lines) == headings(*lines, Paragraph("Mills", heading=True))[:-1] == []
+    rows = Paragraph("Mill: Wick", bold=True, row=True)
+    assert headings(rows, Paragraph("Two are left.")) == []

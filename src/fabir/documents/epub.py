@@ -39,7 +39,7 @@ def read_epub(path: Path, report: Report) -> Iterator[Document]:
                 continue
             with archive.open(chapter) as file:
                 markup = _as_html(decode_html(file.read(), report.lost))
-            text.add(read_page(markup, report.alive).paragraphs)
+            text.add(read_page(markup, report.alive, of_book=True).paragraphs)
     yield text.document(title_of(path, title))
 
 

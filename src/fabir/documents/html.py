@@ -46,6 +46,7 @@ _SHOWN_INPUTS = frozenset(  # types of <input> whose value is shown as text
 )
 _SPACE = re.compile(r"[^\S ]")
 _SPACES = re.compile("  +")
+_WITHIN_BOOK = re.compile(r"(?![A-Za-z][\w+.-]*:|//).")  # a link to a place of the book
 _SOFT_HYPHEN = "\u00ad"
 
 _UNSEEN = """annotation annotation-xml audio canvas datalist defs desc embed head iframe metadata
@@ -74,7 +75,7 @@ _NAVIGATION_ROLES = frozenset(["menu", "menubar", "navigation", "search"])
 _NAVIGATION_NAMES = frozenset(  # ids and classes
     [
         *("breadcrumb", "breadcrumbs", "nav", "navbar", "navigation"),
-        *("nav-panel", "navfooter", "navheader"),  # of Texinfo and DocBook
+        *("nav-panel", "navfooter", "navheader", "toc"),  # of Texinfo and DocBook
     ]
 )
 _PERMALINKS = frozenset("¶#§🔗")
@@ -102,8 +103,11 @@ def decode_html(data: bytes, lost: Callable[[str], None] | None = None) -> str:
     return decode(data, (found[1] or found[2]).decode("ascii") if found else "", lost)
 
 
-def read_page(markup: str, alive: Callable[[], None] = lambda: None) -> Page:
+def read_page(markup: str, alive: Callable[[], None] = lambda: None, of_book: bool = False) -> Page:
     """
+    Args:
+        of_book: whether it is one of several pages of one document; links between them are contents
+
     Raises:
         InputError: the page has too many elements in each other, or its tables too much text.
     """
@@ -113,9 +117,9 @@ def read_page(markup: str, alive: Callable[[], None] = lambda: None) -> Page:
     if body is None:
         return Page(_title(tree), [])
     for navigation in False, True:  # a page may be nothing but navigation
-        reader = _Reader(navigation, alive)
+        reader = _Reader(navigation, alive, of_book)
         reader.read(body)
-        if reader.paragraphs:
+        if reader.paragraphs or of_book:
             break
     title = _title(tree) or telling_title(reader.first_heading)
     return Page(title, reader.paragraphs)
@@ -137,8 +141,8 @@ def _check_depth(markup: str) -> None:
 class _Reader:
     """Walks a tree, without recursion, and collects the paragraphs that are shown."""
 
-    def __init__(self, navigation: bool, alive: Callable[[], None]) -> None:
-        self._navigation, self._alive = navigation, alive
+    def __init__(self, navigation: bool, alive: Callable[[], None], of_book: bool) -> None:
+        self._navigation, self._alive, self._of_book = navigation, alive, of_book
         self.paragraphs: list[Paragraph] = []  # of the page, or of the table cell that is open
         self.first_heading = ""
         self._pieces: list[str] = []  # of the paragraph that is open
@@ -150,7 +154,7 @@ class _Reader:
         self._length = 0
         self._bold = True  # whether all of its text is
         self._links = Links()  # in it
-        self._leads = False  # whether a link to a place of the page is open
+        self._leads = False  # whether a link to a place of the document is open
         self._raised = False  # whether the next text begins a <sup>
         self._after_link = False  # whether nothing stands after the last link
 
@@ -225,7 +229,7 @@ class _Reader:
         self._links.beside |= leads_beside(node)
         self._links.letters += is_letter(node)
         target = node.attributes.get("href") or ""
-        self._leads = target.startswith("#")
+        self._leads = bool(_WITHIN_BOOK.match(target)) if self._of_book else target[:1] == "#"
         if target:
             self._menus.begin_link()
         if self._after_link and not self._inside["pre"] and begins_word(node):

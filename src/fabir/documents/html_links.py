@@ -16,7 +16,7 @@ class Links:
 
     beside: whether one leads to the next or the previous page
     letters: how many lead to letters of an index
-    contents: whether all of the text leads to places of the page
+    contents: whether all of the text leads to places of the document
     """
 
     beside: bool = False

@@ -77,7 +77,9 @@ class Names:
                 alone = len(band) == 1 and not below
                 if not over or named.intersection(over):
                     return False
-                if alone and (len(over) < 2 or columns[0] in over):
+                if alone and (
+                    len(over) < 2 or columns[0] in over or _is_caption(block, over, columns)
+                ):
                     return False
                 named.update(over)
                 _add(block, over)
@@ -97,6 +99,11 @@ def _split(block: Block) -> tuple[list[Block], list[Line]]:
         (rest if is_above else lowest).append(piece)
     names = blocks(lowest)
     return (names, rest) if len(names) > 1 else ([block], [])
+
+
+def _is_caption(block: Block, over: Sequence[Column], columns: Sequence[Column]) -> bool:
+    """Whether a text above all columns but the first is too long to be a part of their names."""
+    return len(over) == len(columns) - 1 and len(block.text) > _LONGEST[0] / 2
 
 
 def _over(block: Block, band: Band, columns: Sequence[Column]) -> list[Column]:

@@ -18,6 +18,7 @@ _STACKED = 3  # paragraphs of each cell of a row that is a whole table
 _YEAR = re.compile(r"(1[5-9]|20)\d\d")
 _MARKS = frozenset("☐☑☒✓✔✗✘•")  # they say nothing of what they stand before
 _NUMBER = re.compile(NUMBER)
+_BOLD_HEADING = re.compile(r"\W*[^\W\d_][^\n]{0,78}[^\s.!:;,]")
 EXPONENT = re.compile(r"[+−-]?\d+")
 
 
@@ -66,6 +67,7 @@ class TextBuilder:
         self._texts: list[str] = []
         self._length = 0
         self._headings: list[tuple[int, int]] = []
+        self._bold_line: tuple[int, int] | None = None  # the last paragraph, if it is one
         self._pages: list[int] = []
 
     def __bool__(self) -> bool:
@@ -75,7 +77,8 @@ class TextBuilder:
         self._pages.append(self._length)
 
     def add(self, paragraphs: Iterable[Paragraph]) -> None:
-        """
+        """A bold line above text that is not bold is a heading, whatever its style.
+
         Raises:
             InputError: the text becomes too long.
         """
@@ -83,8 +86,14 @@ class TextBuilder:
             text = text_of(paragraph.text).replace(_SOFT_HYPHEN, "").strip()
             if not text:
                 continue
+            span = self._length, self._length + len(text)
+            bold = paragraph.bold and not paragraph.row
+            if self._bold_line and not (bold or paragraph.heading):
+                self._headings.append(self._bold_line)
             if paragraph.heading:
-                self._headings.append((self._length, self._length + len(text)))
+                self._headings.append(span)
+            may_head = bold and not paragraph.heading and _BOLD_HEADING.fullmatch(text)
+            self._bold_line = span if may_head else None
             self._texts.append(text)
             self._length += len(text) + len(_BETWEEN)
             if self._length > MAX_BYTES:
