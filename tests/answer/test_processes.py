@@ -72,11 +72,13 @@ def ask():
 thread = threading.Thread(target=ask)
 thread.start()
 time.sleep(0.7)  # by now it reads, for some seconds
+print(thread.is_alive())
 """
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", code], timeout=LONGEST, capture_output=True, env=environment
     )
+    assert (ended.returncode, ended.stdout) == (0, b"True\n")
 
 
 def test_a_fork_answers_while_others_ask_its_parent(predictor: Predictor) -> None:

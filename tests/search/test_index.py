@@ -551,12 +551,12 @@ def test_when_nothing_is_left_nothing_is_answered(tmp_path: Path) -> None:
 
 
 def test_files_of_other_kinds_are_counted_once(tmp_path: Path) -> None:
-    for name in ("a.txt", "b.png", "c.png", "deep/d.PNG", "deep/Makefile", ".hidden"):
+    for name in ("z.xyz", "a.txt", "b.png", "c.png", "deep/d.PNG", "e.exe", "Makefile", ".hidden"):
         (tmp_path / "notes" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "notes" / name).write_text("It rains.")
     noticed: list[str] = []
     Index.build([tmp_path / "notes"], tmp_path / "index", notice=noticed.append)
-    assert noticed == ["left out, of other kinds: 3 .png, 1 without a suffix"]
+    assert noticed == ["left out, of other kinds: 3 .png, 1 .exe, 1 .xyz, 1 without a suffix"]
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,8 @@ def _words_above(text: str, headings: Sequence[tuple[int, int]], start: int) -> 
 
 
 def _counted(others: Counter[str]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in others.most_common())
+    kinds = sorted(others.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{count} {kind}" for kind, count in kinds)
 
 
 def _byte_offsets(text: str, places: Iterable[int], first: int) -> dict[int, int]:
