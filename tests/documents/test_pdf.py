@@ -282,6 +282,15 @@ def test_headings_apart_are_several(tmp_path: Path) -> None:
     assert headings == ["The mills", "The bridges"]
 
 
+@pytest.mark.parametrize("spread", [0, 1, 2, 3])
+def test_words_that_are_stretched_to_a_scan_are_whole(tmp_path: Path, spread: float) -> None:
+    """Their last letters are drawn apart, and the file has a space behind each word."""
+    pieces = ("A ", "Chin", "a ", "Ocea", "n ", "o", "f ", "Wic", "k ", "on 1")
+    drawn = "".join(f"({piece}) Tj " for piece in pieces)
+    line = f"BT /F1 10 Tf {spread} Tc 50 700 Td {drawn} ET\n"
+    assert text_of(tmp_path, line) == "A China Ocean of Wick on 1"
+
+
 def test_text_in_another_direction_is_apart(tmp_path: Path) -> None:
     up = "BT /F1 10 Tf 0 1 -1 0 30 300 Tm (Written along the edge) Tj ET\n"
     text = text_of(

@@ -4,8 +4,9 @@ import ctypes
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from itertools import pairwise
 from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,9 @@ _FEW = 20  # letters of a stamp on a scanned page
 # Least share of a page that the image of a scan covers: below a stamp, with a page number only.
 _MOST, _PART = 0.8, 0.2
 _SHIFT = 1.0  # points between a word and the same word drawn again
+_SPREAD = 0.05  # least space between letters that are set apart, in the height of one
+_SEEN = 4  # letters whose spaces are seen
+_WIDER = 1.25  # most space within a word, in the space between its letters
 _HYPHEN = "\x02"  # PDFium's sign for a hyphen at a line end
 # TeX's ligatures, quotes and dashes, whose codes older fonts of bitmaps do not explain.
 _CORK = dict(zip("\x10\x11\x15\x16\x1b\x1c\x1d\x1e\x1f", "“”–—ﬀﬁﬂﬃﬄ", strict=True))
@@ -155,25 +159,39 @@ def _glyphs(text_page: Any) -> Iterator[_Glyphs]:
     """The words of a page, in the order of the file. A raised number is a word of its own."""
     import pypdfium2.raw as raw
 
-    begin = end = 0
-    text = ""
-    for end in range(raw.FPDFText_CountChars(text_page)):
-        letter = _letter(raw, text_page, end)
-        if not text:
-            begin = end
+    text, places = "", []  # a word's letters, and their numbers among the page's characters
+    # Words of scanned pages are stretched to what is seen. If the file has spaces, one of PDFium's
+    # that is as narrow as those between the letters before it is none.
+    has_spaces, spread = False, 0.0
+    for number in range(raw.FPDFText_CountChars(text_page)):
+        letter = _letter(raw, text_page, number)
+        if letter == " ":
+            if not raw.FPDFText_IsGenerated(text_page, number):
+                has_spaces = True
+            elif has_spaces and places:
+                *within, here = _spaces(raw, text_page, [*places[-_SEEN:], number + 1])
+                spread = min(within, default=spread)
+                if spread > _SPREAD and 0 <= here <= _WIDER * spread:
+                    continue
         if letter == _HYPHEN:
-            yield _word(raw, text_page, text + "-", begin, end)
-            text = ""
+            yield _word(raw, text_page, text + "-", (places or [number])[0], number)
         elif not letter.isspace():
             text += letter
-        elif text and not text[-1].isdigit():
-            yield _word(raw, text_page, text, begin, end - 1)
-            text = ""
+            places.append(number)
+            continue
         elif text:
-            yield from _words(raw, text_page, text, begin)
-            text = ""
+            yield from _words(raw, text_page, text, places)
+        text, places = "", []
     if text:
-        yield from _words(raw, text_page, text, begin)
+        yield from _words(raw, text_page, text, places)
+
+
+def _spaces(raw: Any, text_page: Any, letters: Sequence[int]) -> list[float]:
+    """The spaces between letters of a line, in the height of the first one."""
+    box, quarter = raw.FS_RECTF(), _quarter(raw, text_page, letters[0])
+    sides = [_sides(raw, text_page, box, each, quarter) for each in letters]
+    height = max(sides[0][3] - sides[0][1], 1.0)
+    return [(right[0] - left[2]) / height for left, right in pairwise(sides)]
 
 
 def _letter(raw: Any, text_page: Any, number: int) -> str:
@@ -185,23 +203,22 @@ def _letter(raw: Any, text_page: Any, number: int) -> str:
     return letter
 
 
-def _words(raw: Any, text_page: Any, text: str, begin: int) -> Iterator[_Glyphs]:
-    last = begin + len(text) - 1
-    found = _word(raw, text_page, text, begin, last)
+def _words(raw: Any, text_page: Any, text: str, places: Sequence[int]) -> Iterator[_Glyphs]:
+    found = _word(raw, text_page, text, places[0], places[-1])
     end = len(text)
-    if end > 1:
+    if end > 1 and text[-1].isdigit():
         box, place, quarter = raw.FS_RECTF(), found.word[1:5], found.word.quarter
-        while end > 1 and is_raised(place, _sides(raw, text_page, box, begin + end - 1, quarter)):
+        while end > 1 and is_raised(place, _sides(raw, text_page, box, places[end - 1], quarter)):
             end -= 1
     if is_exponent(text[end:], text[:end]):
-        yield _word(raw, text_page, text[:end], begin, begin + end - 1)
-        yield _word(raw, text_page, text[end:], begin + end, last)
+        yield _word(raw, text_page, text[:end], places[0], places[end - 1])
+        yield _word(raw, text_page, text[end:], places[end], places[-1])
     else:
         yield found
 
 
 def _word(raw: Any, text_page: Any, text: str, first: int, last: int) -> _Glyphs:
-    quarter = round(raw.FPDFText_GetCharAngle(text_page, first) * 2 / pi) % 4
+    quarter = _quarter(raw, text_page, first)
     box, font, flags = raw.FS_RECTF(), ctypes.create_string_buffer(100), ctypes.c_int()
     sides = [_sides(raw, text_page, box, number, quarter) for number in (first, last)]
     lefts, tops, rights, bottoms = zip(*sides, strict=True)
@@ -210,6 +227,11 @@ def _word(raw: Any, text_page: Any, text: str, first: int, last: int) -> _Glyphs
     place = min(lefts), min(tops), max(rights), max(bottoms)
     unknown = raw.FPDFText_HasUnicodeMapError(text_page, first) == 1
     return _Glyphs(Word(_clean(text), *place, bold, quarter), unknown)
+
+
+def _quarter(raw: Any, text_page: Any, number: int) -> int:
+    """How often a character is turned by a quarter."""
+    return round(raw.FPDFText_GetCharAngle(text_page, number) * 2 / pi) % 4
 
 
 def _sides(raw: Any, text_page: Any, box: Any, number: int, quarter: int) -> Box:
