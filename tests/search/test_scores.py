@@ -16,10 +16,7 @@ COLLECTIONS = [
 ]
 LOW = 0.3
 # One verb in common, no name, and a short sentence that answers any question of its kind.
-DECEPTIVE = {
-    "Who invented the telephone?",
-    "Who invented the telescope?",
-}
+DECEPTIVE = {"Who invented the telescope?"}
 
 
 def build(texts: dict[str, str], folder: Path) -> Index:
