@@ -1,17 +1,19 @@
 """The number of processors, and their 8-bit products, from the system's files."""
 
 import os
+import platform
 from pathlib import Path
 from typing import Any
 
 import onnxruntime
 import pytest
+import torch
 
 from fabir.runtime import onnx_model
 from fabir.runtime import processors as module
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.onnx_model import OnnxModel
-from fabir.runtime.processors import lacks_vnni, processors
+from fabir.runtime.processors import fast_bf16, is_amd, lacks_vnni, processors
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,45 @@ def test_products_are_exact_without_vnni_and_fast_with_it(
     monkeypatch.setattr(onnx_model, "lacks_vnni", lambda: lacking)
     OnnxModel.load(BUNDLED)
     assert opened == [lacking] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "processor", "expected"),
+    [
+        ("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n", "", True),
+        ("vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Processor\n", "", False),
+        (None, "AMD64 Family 25 Model 97 Stepping 2, AuthenticAMD", True),
+        (None, "Intel64 Family 6 Model 143 Stepping 8, GenuineIntel", False),
+        (None, "arm", False),
+    ],
+)
+def test_who_made_the_processor(
+    text: str | None,
+    processor: str,
+    expected: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "processor", lambda: processor)
+    if text is not None:
+        (tmp_path / "cpuinfo").write_text(text)
+    assert is_amd(tmp_path / "cpuinfo") is expected
+
+
+@pytest.mark.parametrize(
+    ("amx", "avx512", "amd", "expected"),
+    [
+        (False, False, True, False),
+        (False, True, False, False),
+        (False, True, True, True),
+        (True, True, False, True),
+    ],
+)
+def test_bfloat16_is_fast_with_amx_and_on_amds_processors(
+    amx: bool, avx512: bool, amd: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
+    monkeypatch.setattr(module, "is_amd", lambda: amd)
+    assert fast_bf16(torch.device("cpu")) is expected
+    assert not fast_bf16(torch.device("meta"))

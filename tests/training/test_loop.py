@@ -19,6 +19,7 @@ from fabir.evaluation.squad import evaluate
 from fabir.runtime.tensors import read_tensors
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
+from fabir.training import loop
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
@@ -154,6 +155,7 @@ def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
     every_step: bool,
     settings: dict[str, Any],
 ) -> None:
+    monkeypatch.setattr(loop, "fast_bf16", lambda _: True)
     config = run_config(epochs=3, checkpoint_minutes=0 if every_step else 60, **settings)
     train_tiny(files, tmp_path / "unbroken", config)
     for number, step in enumerate((0, 2, 6, 11)):
@@ -166,6 +168,25 @@ def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
     best = train_tiny(files, tmp_path / "broken", config, resume=True)
     assert_same_run(tmp_path / "broken", tmp_path / "unbroken")
     assert best == load_checkpoint(tmp_path / "unbroken")[0].best_f1
+
+
+@pytest.mark.parametrize(
+    ("precision", "fast", "autocast"),
+    [("bf16", True, True), ("bf16", False, False), ("fp32", True, False)],
+)
+def test_bfloat16_is_used_where_it_is_wanted_and_faster(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    precision: str,
+    fast: bool,
+    autocast: bool,
+) -> None:
+    monkeypatch.setattr(loop, "fast_bf16", lambda _: fast)
+    trainer = trainer_of(dataset(), tmp_path, precision=precision)
+    seen: list[bool] = []
+    trainer.network.register_forward_hook(lambda *_: seen.append(torch.is_autocast_enabled("cpu")))
+    trainer.step()
+    assert seen == [autocast]
 
 
 def test_a_finished_run_is_resumed_to_the_same_end(

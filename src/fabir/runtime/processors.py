@@ -1,9 +1,13 @@
-"""How many processors this process may use, and whether they multiply 8-bit integers exactly."""
+"""How many processors this process may use, and which numbers they multiply exactly or fast."""
 
 import os
 import platform
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 SHARE = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds of every so many
 CPU_INFO = Path("/proc/cpuinfo")  # of Linux
@@ -43,3 +47,28 @@ def lacks_vnni(cpu_info: Path = CPU_INFO, machine: str | None = None) -> bool:
     except OSError:
         return True
     return not {"avx512_vnni", "avx_vnni"} & set(flags)
+
+
+@cache
+def is_amd(cpu_info: Path = CPU_INFO) -> bool:
+    """Whether the processor is one of AMD's."""
+    try:
+        return "AuthenticAMD" in cpu_info.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # of Windows and macOS
+        return "AuthenticAMD" in platform.processor()
+
+
+def fast_bf16(device: "torch.device") -> bool:
+    """Whether the device multiplies faster in bfloat16 than in float32.
+
+    CPUs do so with AMX, and AMD's with AVX-512's instructions for it. Intel's with these alone are
+    slower than in float32, as are CPUs and GPUs that emulate it.
+    """
+    import torch  # not needed where exported models answer
+
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type != "cpu":
+        return False
+    amx, avx512 = torch.cpu._is_amx_tile_supported(), torch.cpu._is_avx512_bf16_supported()
+    return amx or (avx512 and is_amd())

@@ -19,6 +19,7 @@ from fabir.errors import InputError
 from fabir.files import remove_partial
 from fabir.layers.dropout import enable_dropout
 from fabir.progress import clock, live_line
+from fabir.runtime.processors import fast_bf16
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from fabir.training.examples import Examples
@@ -251,13 +252,13 @@ class Trainer:
         config, batch = self.config, Batch(*inputs[: len(Batch._fields)])
         truth, answerable, scale, weight, *taught = inputs[len(batch) :]
         teacher = taught[0] if taught else None
-        enabled, smoothing = config.precision == "bf16", config.label_smoothing
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=enabled):
+        rough = config.precision == "bf16" and fast_bf16(self.device)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=rough):
             logits = self.network(batch)
         if logits.no_answer is None:
-            loss = span_loss(logits, truth, smoothing, teacher, weight)
+            loss = span_loss(logits, truth, config.label_smoothing, teacher, weight)
         else:
-            loss = span_loss(logits, truth, smoothing, teacher, weight, answerable)
+            loss = span_loss(logits, truth, config.label_smoothing, teacher, weight, answerable)
             # Without unanswerable questions a head stays: it would learn that all have an answer.
             share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
             loss = loss + share * no_answer_loss(logits.no_answer, answerable)

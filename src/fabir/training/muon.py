@@ -14,6 +14,8 @@ from torch import (
 )
 from torch.optim import Optimizer
 
+from fabir.runtime.processors import fast_bf16
+
 _FACTORS = 3.4445, -4.7750, 2.0315  # of x, x³ and x⁵ (Jordan et al. 2024)
 _ITERATIONS = 5
 _MOMENTUM = 0.95
@@ -61,15 +63,15 @@ class Muon(Optimizer):
 
 
 def orthogonalised(matrices: Tensor) -> Tensor:
-    """Matrices with the same singular vectors, whose singular values lie around 1, by products
-    in bfloat16 (a Newton-Schulz iteration).
+    """Matrices with the same singular vectors, whose singular values lie around 1 (a Newton-Schulz
+    iteration). Its products are in bfloat16 where that is faster.
 
     Shape: matrices, result [number, rows, columns]
     """
     if matrices.shape[1] > matrices.shape[2]:
         return orthogonalised(matrices.mT).mT
     once, cubed, fifth = _FACTORS
-    x = matrices.bfloat16()
+    x = matrices.bfloat16() if fast_bf16(matrices.device) else matrices
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(_ITERATIONS):
         gram = torch.bmm(x, x.mT)

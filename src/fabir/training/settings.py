@@ -64,7 +64,8 @@ class TrainingConfig:
         word_rows: how many of the most frequent fixed word rows are trained too
         word_decay: decay of these rows towards their vectors, as `weight_decay` is towards zero.
             Rows of rare words are learnt by heart without it
-        precision: arithmetic of the network: "bf16" (autocast) or "fp32"
+        precision: arithmetic of the network: "fp32", or "bf16" (autocast) where the processor or
+            GPU is faster in it
         seed: the same seed gives the same run on the same machine
         evaluations: times an epoch that the dev set is evaluated, such as 2.6; 0 for the end of
             training only
