@@ -421,6 +421,15 @@ def test_a_failed_run_of_standard_input_is_not_in_the_way(
     assert not output.with_name("answers.jsonl.journal").exists()
 
 
+def test_a_table_on_standard_input_is_told_from_lines_of_json(
+    source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = SimpleNamespace(buffer=io.BytesIO(b"question,context\nWho?,Ada did.\n"))
+    monkeypatch.setattr(sys, "stdin", given)
+    with pytest.raises(InputError, match=r"row 1.*standard input each line is JSON"):
+        answer_rows("-", source.with_name("answers.jsonl"), reader)
+
+
 def test_standard_input_does_not_write_over_an_unfinished_run(
     source: Path, reader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,6 +191,15 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no folder" in refusal(tmp_path / "nowhere")
 
 
+def test_a_folder_of_models_names_them(folder: Path) -> None:
+    above = folder.parent / "models"
+    for number in range(7):
+        (above / str(number)).mkdir(parents=True)
+        (above / str(number) / "config.json").write_bytes((folder / "config.json").read_bytes())
+    named = ", ".join(str(above / str(number)) for number in range(5))
+    assert refusal(above).endswith(f"config.json; it holds {named} and 2 more")
+
+
 @pytest.mark.parametrize("text", ["5", "[]", "[{}]", "null", '"text"', "{}"])
 def test_json_of_another_shape(folder: Path, text: str) -> None:
     for file, key in (("vocabulary.json", "max_characters"), ("config.json", "format")):

@@ -24,6 +24,7 @@ KINDS = ".jsonl", ".csv", ".tsv", ".parquet"
 ENDINGS = ".jsonl, .ndjson, .csv, .tsv (all also .gz) or .parquet"  # in any case
 _GROUP = 16 * 1024  # rows per row group of a written .parquet file
 _DEEPEST = 500  # lists and objects of a row that are in each other; Python writes some 900
+_NO_JSON = "not valid JSON"
 _LONGEST_SHOWN = 40  # characters of a value in an error
 
 Row = dict[str, Any]
@@ -253,14 +254,17 @@ def _json_rows(path: str | Path, size: int) -> Iterator[Numbered]:
             if number == 1:
                 line = line.removeprefix("\ufeff")
             if line.strip():
-                yield Numbered(number, *_parsed(line), share())
+                row, problem = _parsed(line)
+                if str(path) == STDIN and problem.startswith(_NO_JSON):
+                    problem += " (of standard input each line is JSON; a table in CSV is a file)"
+                yield Numbered(number, row, problem, share())
 
 
 def _parsed(line: str) -> tuple[Row, str]:
     try:
         value = _decode(line.strip())
     except (ValueError, RecursionError) as error:
-        return {}, not_utf8(line) or f"not valid JSON: {getattr(error, 'msg', error)}"
+        return {}, not_utf8(line) or f"{_NO_JSON}: {getattr(error, 'msg', error)}"
     if line.count("[") + line.count("{") > _DEEPEST and _depth(value) > _DEEPEST:
         return {}, f"its values are nested more than {_DEEPEST} deep"
     if type(value) is not dict:

@@ -17,6 +17,7 @@ from fabir.errors import InputError
 SETTINGS = "config.json"
 FORMAT = 2
 _OLD = 1  # without checksums
+_MOST_NAMED = 5  # models in an error
 _MOST_BYTES = 1 << 20  # of config.json
 FURTHEST = 3.0  # search scores of passages further behind count as so far behind
 
@@ -129,6 +130,8 @@ def read_states(folder: Path) -> list[Settings]:
         InputError: `config.json` is missing, damaged or of another version.
     """
     path = folder / SETTINGS
+    if folder.is_dir() and not path.exists():
+        raise InputError(_no_model(folder))
     content = read_json(path, {"format", "reader", "network"}, _MOST_BYTES)
     version = content["format"]
     if version not in (_OLD, FORMAT) or type(version) is not int:
@@ -149,6 +152,14 @@ def read_states(folder: Path) -> list[Settings]:
     if any(each.old for each in found):
         raise InputError(f"{path} names no files: save the model again")
     return found
+
+
+def _no_model(folder: Path) -> str:
+    """The error for a folder without settings, with the models that lie in it."""
+    inside = sorted(str(path.parent) for path in folder.glob(f"*/{SETTINGS}"))
+    named = f"; it holds {', '.join(inside[:_MOST_NAMED])}" if inside else ""
+    more = f" and {len(inside) - _MOST_NAMED} more" if len(inside) > _MOST_NAMED else ""
+    return f"{folder} is not a model's folder: there is no {folder / SETTINGS}{named}{more}"
 
 
 def format_states(settings: Settings, following: Settings | None = None) -> dict[str, Any]:
