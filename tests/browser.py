@@ -8,6 +8,7 @@ import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
@@ -45,6 +46,14 @@ needs_chromium = pytest.mark.skipif(
 needs_axe = pytest.mark.skipif(
     not (_CACHE / AXE).exists(), reason="needs axe-core: run python tests/browser.py once"
 )
+
+
+@cache
+def _axe() -> str:
+    with tarfile.open(_CACHE / AXE) as archive:
+        script = archive.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
 
 
 @contextmanager
@@ -107,12 +116,10 @@ class Page:
 
     def accessibility_violations(self) -> list[str]:
         """What axe-core finds by all its rules, best practices too; frames are not entered."""
-        with tarfile.open(_CACHE / AXE) as archive:
-            script = archive.extractfile("package/axe.min.js")
-            assert script is not None
-            self.browser.execute_script(script.read().decode())
+        self.browser.execute_script(_axe())
+        options = "{iframes: false, resultTypes: ['violations']}"  # it describes these nodes alone
         found = self.browser.execute_async_script(
-            "axe.run({iframes: false}).then(arguments[0], error => arguments[0](`${error}`))"
+            f"axe.run({options}).then(arguments[0], error => arguments[0](`${{error}}`))"
         )
         return [
             f"{each['id']}: {node['html']}"
