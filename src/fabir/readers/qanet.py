@@ -9,6 +9,7 @@ from functools import partial
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch, SpanLogits
@@ -18,6 +19,7 @@ from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward
 from fabir.layers.fusion import AttentionFlow, Init, initialise_
+from fabir.layers.masking import mask_bias
 from fabir.layers.pointer import mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.layers.recurrent import Bidirectional
@@ -238,7 +240,7 @@ class Sublayer(nn.Module):
         if self.training and self.dropout.enabled and self.skipped:
             # Texts are skipped one by one, so that every process has a gradient of every weight.
             kept = torch.rand(len(x), 1, 1, device=x.device) >= self.skipped
-            change = change * kept / (1 - self.skipped)
+            change = change * (kept / (1 - self.skipped))
         return x + change
 
 
@@ -258,7 +260,14 @@ class _SelfAttention(nn.Module):
         self.words = Projection(dim, heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.words(self.weights(x, mask), x)
+        if torch.compiler.is_compiling():  # a graph for ONNX Runtime is faster head by head
+            return self.words(self.weights(x, mask), x)
+        maps = self.weights.query, self.weights.key, self.words.value
+        sizes = self.words.heads, -1
+        query, key, value = (each(x).unflatten(2, sizes).transpose(1, 2) for each in maps)
+        bias = mask_bias(mask, query.dtype)[:, None]
+        attended = F.scaled_dot_product_attention(query, key, value, bias)
+        return self.words.output(attended.transpose(1, 2).flatten(2))
 
 
 class _FedForward(nn.Module):
