@@ -3,16 +3,16 @@
 Masks are [batch, length, 1], True on real tokens. Here a map is [batch, passage, question].
 """
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from fabir.layers.dropout import Dropout
 from fabir.layers.masking import mask_bias, masked_softmax
 
-_CELLS = 1 << 23  # numbers that one part of an additive attention has at once
+_CELLS = 1 << 19  # numbers that one part of an additive attention has at once
+_CELLS_OF_GPU = 1 << 23
 _STEEP, _SHARE = (
     3.0,
     0.7,
@@ -233,31 +233,59 @@ class AdditiveAttention(nn.Module):
         self.v = nn.Linear(hidden, 1, bias=False)
 
     def logits(self, words: Tensor, query: Tensor) -> Tensor:
-        """Shape: result [batch, queries, words]."""
-        together = self.words(words)[:, None] + self.query(query)[:, :, None]
-        return self.v(together.tanh()).squeeze(3)
+        """Shape: result [batch, queries, words], in the weights' precision, also under autocast."""
+        v = self.v.weight[0]
+        mapped = self.words(words).to(v), self.query(query).to(v)
+        with torch.autocast(v.device.type, enabled=False):
+            return _AdditiveLogits.apply(*mapped, v)  # pyright: ignore[reportReturnType]
 
     def forward(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
-        """The vector that each query gathers: [batch, queries, features of the words].
-
-        The tanh has the shape [batch, queries, words, hidden]. So queries are split into parts that
-        fit in memory, and training uses gradient checkpointing for each part.
-        """
-        cells = query.shape[0] * words.shape[1] * self.v.in_features
-        parts = query.split(max(1, _CELLS // max(1, cells)), dim=1)
-        if torch.is_grad_enabled() and len(parts) > 1:
-            gathered = [
-                checkpoint(
-                    self._gather, words, x, mask, use_reentrant=False, preserve_rng_state=False
-                )
-                for x in parts
-            ]
-        else:
-            gathered = [self._gather(words, x, mask) for x in parts]
-        return torch.cat(gathered, dim=1)
-
-    def _gather(self, words: Tensor, query: Tensor, mask: Tensor) -> Tensor:
+        """The vector that each query gathers: [batch, queries, features of the words]."""
         return torch.bmm(masked_softmax(self.logits(words, query), mask), words)
+
+
+class _AdditiveLogits(torch.autograd.Function):
+    """`v . tanh(word + query)` of all pairs, and its gradient.
+
+    The tanh has the shape [batch, queries, words, hidden]. So queries are taken in parts that fit
+    in a processor's cache, and the gradient computes the tanh again.
+
+    Shape:
+        words: [batch, words, hidden]
+        queries: [batch, queries, hidden]
+        v: [hidden]
+        result: [batch, queries, words]
+    """
+
+    @staticmethod
+    def forward(ctx: Any, words: Tensor, queries: Tensor, v: Tensor) -> Tensor:
+        ctx.save_for_backward(words, queries, v)
+        parts = queries.split(_at_a_time(words), dim=1)
+        return torch.cat([_together(words, part) @ v for part in parts], dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        words, queries, v = ctx.saved_tensors
+        to_words, to_queries, to_v = torch.zeros_like(words), [], torch.zeros_like(v)
+        size = _at_a_time(words)
+        parts = zip(queries.split(size, dim=1), gradients[0].split(size, dim=1), strict=True)
+        for part, gradient in parts:
+            together = _together(words, part)
+            to_v.addmv_(together.flatten(0, 2).T, gradient.flatten())
+            slope = together.square_().neg_().add_(1).mul_(gradient[..., None])
+            to_words += slope.sum(dim=1)
+            to_queries.append(slope.sum(dim=2))
+        return to_words * v, torch.cat(to_queries, dim=1) * v, to_v
+
+
+def _together(words: Tensor, queries: Tensor) -> Tensor:
+    return (words[:, None] + queries[:, :, None]).tanh_()
+
+
+def _at_a_time(words: Tensor) -> int:
+    """How many queries of each text an additive attention takes at once."""
+    cells = _CELLS if words.device.type == "cpu" else _CELLS_OF_GPU
+    return max(1, cells // max(1, words.numel()))
 
 
 @torch.no_grad()
