@@ -85,7 +85,7 @@ def by_conv1d(layer: CharacterConvolution, characters: list[int]) -> Tensor:
 
 
 @given(
-    st.lists(st.lists(st.integers(1, 8), min_size=1, max_size=9), min_size=1, max_size=5),
+    st.lists(st.lists(st.integers(1, 8), min_size=1, max_size=9), min_size=1, max_size=9),
     st.integers(0, 6),
     st.sampled_from([[1], [2], [5], [2, 3, 4]]),
     st.sampled_from([0, 1]),

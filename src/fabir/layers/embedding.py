@@ -17,6 +17,7 @@ from fabir.layers.dropout import Dropout
 
 Activation = Literal["tanh", "relu", "sigmoid", "none"]
 CharacterWindows = Literal["overhanging", "valid"]
+_GROUPS = 4  # of word types, each as wide as its longest
 _ACTIVATIONS = {
     "tanh": nn.Tanh,
     "relu": nn.ReLU,
@@ -136,6 +137,17 @@ class CharacterConvolution(nn.Module):
         self.highway = Highway(self.size, highway_layers)
 
     def forward(self, characters: Tensor) -> Tensor:
+        if characters.is_cuda or torch.compiler.is_compiling():  # shapes must not depend on words
+            return self.highway(self.activation(self._highest(characters)))
+        # Types are read in groups of similar length, since most are much shorter than the longest.
+        lengths, order = (characters > 0).sum(dim=1).sort()
+        longest = [max(1, int(part[-1])) for part in lengths.chunk(_GROUPS)]
+        groups = zip(order.chunk(_GROUPS), longest, strict=True)
+        found = torch.cat([self._highest(characters[rows, :length]) for rows, length in groups])
+        return self.highway(self.activation(torch.empty_like(found).index_copy(0, order, found)))
+
+    def _highest(self, characters: Tensor) -> Tensor:
+        """[types, sum of filters]: each filter's value in the window where it is highest."""
         begins = characters > 0
         if self.margin:
             before = begins.any(dim=1, keepdim=True).expand(-1, self.margin)
@@ -151,7 +163,7 @@ class CharacterConvolution(nn.Module):
             weight = F.pad(linear.get_parameter("weight"), (0, 1), value=1.0)
             highest = F.linear(torch.cat([windows, lowered], dim=2), weight).amax(dim=1)
             found.append(highest + linear.get_parameter("bias").to(highest.dtype))
-        return self.highway(self.activation(torch.cat(found, dim=1)))
+        return torch.cat(found, dim=1)
 
     def _valid(self, begins: Tensor, width: int) -> Tensor:
         """Of the places [types, places] where a window may begin, those where a valid one does."""
