@@ -45,7 +45,8 @@ class Trilinear(nn.Module):
 
     There is no bias: it would be the same for all pairs, and a softmax over them would cancel it.
     With matching initialisation all weights of `p * q` are equal, so that like words attend to each
-    other. With random signs a reader needs its first epoch to learn this (docs/results/readers.md).
+    other. With random signs a reader needs its first epoch to learn this
+    (docs/results/matching-initialisation.md).
 
     Args:
         dim: features of both texts
@@ -294,7 +295,8 @@ def matching_additive_(words: nn.Linear, query: nn.Linear, v: nn.Linear) -> None
 
     Both maps are the same with opposite signs, so that each hidden feature starts as a difference
     z. Hidden features are paired: `tanh(z + 1) - tanh(z - 1)` is largest where z is zero. Random
-    maps compare nothing at first, and learning to compare takes epochs (docs/results/readers.md).
+    maps compare nothing at first, and learning to compare takes epochs
+    (docs/results/matching-initialisation.md).
     """
     pairs = v.in_features // 2
     nn.init.zeros_(v.weight)

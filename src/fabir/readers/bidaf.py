@@ -54,7 +54,7 @@ class BidafConfig:
         end: input of the last recurrent layer: the "modelled" passage (the paper), or also the
             attended passage and the position of the "start" (the authors' program)
         init: attention between the texts and pointers start "matching", so that like words attend
-            to each other (docs/results/readers.md), or "random" as in the papers
+            to each other (docs/results/matching-initialisation.md), or "random" as in the papers
         dropout: dropout rate on the input of every layer
     """
 

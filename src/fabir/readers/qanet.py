@@ -51,7 +51,7 @@ class QanetConfig:
         separable: separable convolutions; "replace sep convolution with normal convolution" when
             false
         init: attention between the texts starts "matching", so that like words attend to each other
-            (docs/results/readers.md), or "random" as in the paper
+            (docs/results/matching-initialisation.md), or "random" as in the paper
         scale_embedding: multiply embedded words by the root of their size (Vaswani et al. 2017),
             of which the paper does not speak
         dropout: dropout rate between layers and on word rows
