@@ -9,7 +9,7 @@ import pytest
 
 from bulk_rows import write_rows
 from exporting import exported_once
-from fabir.bulk.engines import _start_ray
+from fabir.bulk.engines import start_ray
 from fabir.bulk.rows import CHUNK
 from fabir.bulk.run import answer_rows
 from fabir.errors import InputError
@@ -28,7 +28,7 @@ def ray() -> Iterator[Any]:
 
 def _try_to_start() -> Any:
     try:
-        return _start_ray()
+        return start_ray()
     except InputError:
         return None
 

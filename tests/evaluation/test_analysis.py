@@ -9,7 +9,7 @@ import pytest
 
 from fabir.data.dataset import Answer, Dataset
 from fabir.errors import InputError
-from fabir.evaluation.analysis import _calibration, _summary, analyse, check_answered
+from fabir.evaluation.analysis import analyse, calibration_of, check_answered, summary
 from fabir.evaluation.breakdown import GROUPINGS, UNKNOWN_WORDS
 from fabir.evaluation.squad import evaluate
 from fabir.text.tokens import tokenise
@@ -73,7 +73,7 @@ def test_a_calibration_curve_by_hand() -> None:
     """Twenty shuffled answers; those with a confidence above one half are right."""
     order = np.random.default_rng(0).permutation(20)
     sure = (order + 1) / 20
-    curve = _calibration(sure, sure > 0.5)
+    curve = calibration_of(sure, sure > 0.5)
     said = [(2 * pair + 1.5) / 20 for pair in range(10)]
     assert curve["curve"] == [[round(s, 4), float(s > 0.5)] for s in said]
     gaps = [1 - s if s > 0.5 else s for s in said]
@@ -99,7 +99,7 @@ def test_right_is_what_a_score_promises() -> None:
 def test_an_interval_is_that_of_a_share_of_many(share: float) -> None:
     right = np.zeros((400, 2))
     right[: round(400 * share)] = 100
-    mean, lower, upper = _summary(right)["exact"]
+    mean, lower, upper = summary(right)["exact"]
     half = 196 * (share * (1 - share) / 400) ** 0.5
     assert mean == pytest.approx(100 * share)
     assert mean - lower == pytest.approx(half, rel=0.15)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from collection import PAGES, write_collection, write_pdf
 from fabir.documents.process import DocumentReader
 from fabir.errors import InputError
-from fabir.search.index import Index, _passage
+from fabir.search.index import Index, passage_at
 from fabir.search.storage import open_generation
 from office_files import row, write_xlsx
 
@@ -32,7 +32,7 @@ def collection(tmp_path: Path) -> Path:
 def state(index: Index) -> list[object]:
     """All that an index knows of its passages, and how it ranks them."""
     generation = open_generation(index.folder)
-    passages = [_passage(generation, number, 0.0) for number in range(len(index))]
+    passages = [passage_at(generation, number, 0.0) for number in range(len(index))]
     stems = list(generation.bm25.vocab_dict)
     tokens = [stems[token] for token in generation.tokens]
     questions = "rain", "kite of Anna", "who built the mill in 1902?"
@@ -181,7 +181,7 @@ def test_places_are_exact_in_any_text(text: str, size: int) -> None:
         index = Index.build([folder], folder / "index", size=size, skip=lambda _: None)
         covered = [False] * len(text)
         for number in range(len(index)):
-            passage = _passage(open_generation(index.folder), number, 0.0)
+            passage = passage_at(open_generation(index.folder), number, 0.0)
             if passage.document == "a.txt":
                 assert text[passage.start : passage.end] == passage.text
                 assert passage.line == 1 + text.count("\n", 0, passage.start)

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from calling import refused
-from fabir.serve.run import _address, _allowed_hosts, _listen
+from fabir.serve.run import address_of, allowed_hosts, listen
 from factories import ABBEY
 from serving import Running, running
 
@@ -76,21 +76,21 @@ def test_while_it_starts_it_can_be_stopped_and_ignores_a_reload(how: str) -> Non
 
 
 def test_addresses_of_both_kinds_are_said() -> None:
-    with _listen("127.0.0.1", 0) as listening:
-        assert _address(listening).startswith("http://127.0.0.1:")
+    with listen("127.0.0.1", 0) as listening:
+        assert address_of(listening).startswith("http://127.0.0.1:")
     if socket.has_dualstack_ipv6():
-        with _listen("::1", 0) as listening:
-            assert _address(listening).startswith("http://[::1]:")
+        with listen("::1", 0) as listening:
+            assert address_of(listening).startswith("http://[::1]:")
 
 
 def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with _listen("127.0.0.1", 0) as own, _listen("0.0.0.0", 0) as every:
-        assert _allowed_hosts(own, []) == []
-        assert _allowed_hosts(every, []) is None
+    with listen("127.0.0.1", 0) as own, listen("0.0.0.0", 0) as every:
+        assert allowed_hosts(own, []) == []
+        assert allowed_hosts(every, []) is None
         for listening in own, every:
-            assert _allowed_hosts(listening, ["a.example"]) == ["a.example"]
+            assert allowed_hosts(listening, ["a.example"]) == ["a.example"]
     for name in "https://a.example", "a.example:8000", "":
         assert "no name of a host" in refused(capsys, "serve", "--allow-host", name)
 

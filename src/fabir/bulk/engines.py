@@ -97,7 +97,7 @@ def answer_on_ray(job: Job, skip: int) -> Iterator[AnsweredChunk]:
     Raises:
         InputError: Ray is missing, or a worker cannot read a file or load a model.
     """
-    ray = _start_ray()
+    ray = start_ray()
     readers = job.readers
     job = job._replace(
         files=[file._replace(name=_absolute(file.name)) for file in job.files],
@@ -146,7 +146,12 @@ def _absolute(name: str) -> str:
     return name if is_address(name) else str(Path(name).resolve())
 
 
-def _start_ray() -> Any:
+def start_ray() -> Any:
+    """Ray, connected and set to keep the order of rows.
+
+    Raises:
+        InputError: Ray is not installed, does not start or does not answer
+    """
     with temporary_defaults(_QUIET):
         ray = _connect_ray()
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)

@@ -111,12 +111,12 @@ def _measure(
             **lacking,
         }
     model = {
-        "all": _summary(scores),
+        "all": summary(scores),
         "groups": {
             **{each.name: _grouped(questions, each, scores) for each in GROUPINGS},
             **{each.name: _grouped(unknown, each, scores) for each in UNKNOWN_WORDS},
         },
-        "calibration": _calibration(sure, scores[:, 0] >= 100 * RIGHT),
+        "calibration": calibration_of(sure, scores[:, 0] >= 100 * RIGHT),
     }
     return model | {"no_answer": _confusion(questions, given)} if not answerable else model
 
@@ -128,8 +128,12 @@ def _confidence(reading: Reading, text: str, answerable: bool) -> float:
     return reading.answers[0].score * (1 if answerable else 1 - reading.no_answer)
 
 
-def _summary(scores: np.ndarray) -> dict[str, Any]:
-    """Shape: scores [questions, 2], F1 and EM"""
+def summary(scores: np.ndarray) -> dict[str, Any]:
+    """Means with 95 % intervals, by resampling questions.
+
+    Shape:
+        scores: [questions, 2], F1 and EM
+    """
     count = len(scores)
     random = np.random.default_rng(0)  # the same scores give the same intervals
     means = np.empty((RESAMPLES, 2))
@@ -145,13 +149,13 @@ def _grouped(rows: Sequence[Mapping[str, Any]], grouping: Any, scores: np.ndarra
     """Scores of the groups; each row has the label of its question by the grouping's name."""
     labels = np.array([row[grouping.name] or "" for row in rows])
     return {
-        label: _summary(scores[labels == label])
+        label: summary(scores[labels == label])
         for label in grouping.labels
         if (labels == label).any()
     }
 
 
-def _calibration(sure: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+def calibration_of(sure: np.ndarray, right: np.ndarray) -> dict[str, Any]:
     """How often answers of a given confidence are right, and the expected calibration error."""
     order = np.argsort(sure, kind="stable")
     bins = [part for part in np.array_split(order, BINS) if len(part)]

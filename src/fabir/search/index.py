@@ -227,7 +227,7 @@ class Index:
         generation, ranker = self._newest()
         names = ranker.names(question)
         found = ranker.rank(question, k)
-        return [_passage(generation, *each, ranker.lacks(names, each.passage)) for each in found]
+        return [passage_at(generation, *each, ranker.lacks(names, each.passage)) for each in found]
 
     def excerpt(self, document: str, place: int = 0, around: int = AROUND) -> Excerpt | None:
         """The text of a document around a character of it; None if there is no such document.
@@ -271,13 +271,14 @@ def _several(sources: str | Path | Iterable[str | Path]) -> Iterable[str | Path]
     return [sources] if isinstance(sources, str | Path) else sources
 
 
-def _passage(
+def passage_at(
     of: Generation,
     number: int,
     score: float,
     copies: Iterable[int] = (),
     lacks_name: bool = False,
 ) -> Passage:
+    """The passage with a number in a generation, with its place in its document."""
     row: Any = of.passages[number]
     place = _place(of, number)
     start, end = place.start, int(row["end"])

@@ -109,16 +109,16 @@ def serve(
             raise
         raise InputError("serving needs FastAPI: pip install 'fabir[serve]'") from error
     configure_logs(log_format, access_log)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     parts = sources.load()
-    hosts = _allowed_hosts(listening, names)
+    hosts = allowed_hosts(listening, names)
     app = create_app(**parts._asdict(), allowed_hosts=hosts, cors=cors)
     server = Server(app, root_path, partial(_reload, app.state.service, sources))
     for each in (signal.SIGINT, signal.SIGTERM):
         # Before uvicorn handles it, and again after uvicorn's shutdown.
         signal.signal(each, lambda *_: setattr(server, "should_exit", True))
     needed = "requests need a token; " if parts.tokens else ""
-    notices.info("answering on %s; %sCtrl+C stops it", _address(listening), needed)
+    notices.info("answering on %s; %sCtrl+C stops it", address_of(listening), needed)
     if not _is_loopback(listening):
         lack = "encryption" if parts.tokens else "a token or encryption"
         notices.warning("other computers can ask too, without %s: put a proxy before it", lack)
@@ -162,7 +162,12 @@ def _reload(service: "Service", sources: Sources) -> None:
         notices.info("reloaded")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any free one.
+
+    Raises:
+        InputError: the host is none, or the port is taken or forbidden
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
@@ -173,7 +178,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen on {host}, port {port}: {reason}") from error
 
 
-def _allowed_hosts(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
+def allowed_hosts(listening: socket.socket, names: Sequence[str]) -> Sequence[str] | None:
     """The names to accept in the Host header; None for any."""
     return names if _is_loopback(listening) or names else None
 
@@ -195,6 +200,7 @@ def _allow_open_files(connections: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _address(listening: socket.socket) -> str:
+def address_of(listening: socket.socket) -> str:
+    """The URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
