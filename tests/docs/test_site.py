@@ -74,9 +74,9 @@ def test_dead_links_are_found(script: ModuleType, tmp_path: Path, link: str, dea
 
 def test_a_link_out_of_the_pages_leads_to_the_repository(script: ModuleType) -> None:
     page = DOCS / "results" / "speed.md"
-    made = script.site_links(page, "[a](../../dev/LOG.md#x) [b](readers.md) [c](https://a.example)")
+    made = script.site_links(page, "[a](../../dev/LOG.md#x) [b](fabir.md) [c](https://a.example)")
     address = "https://github.com/fabir-qa/fabir/blob/main/dev/LOG.md#x"
-    assert made == f"[a]({address}) [b](readers.md) [c](https://a.example)"
+    assert made == f"[a]({address}) [b](fabir.md) [c](https://a.example)"
     with pytest.raises(SystemExit, match=r"results/speed\.md: no file gone\.md"):
         script.site_links(page, "[d](gone.md)")
 
