@@ -19,7 +19,6 @@ Nothing is fitted but the two thresholds.
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from fabir.answer.files import no_answer_probabilities, predictions, read_datase
 from fabir.answer.predictor import Reading
 from fabir.data.dataset import Dataset, Passage, Question
 from fabir.evaluation.calibration import RIGHT, expected_calibration_error
-from fabir.evaluation.squad import evaluate, f1
+from fabir.evaluation.squad import evaluate, evaluate_by_halves, f1
 from fabir.progress import track
 
 WORDS = 5000  # of a long text, about
@@ -72,7 +71,8 @@ def figures(
                 rows = [(found[each.id], each) for _, each in data[name].questions]
                 yield "score, error", score_error(rows)
     found = dict(read_dataset(predictor, data["squad2"]))
-    yield "squad2 F1, cross-fitted", cross_fitted(data["squad2"], found)
+    given = predictions(found), no_answer_probabilities(found)
+    yield "squad2 F1, cross-fitted", evaluate_by_halves(data["squad2"], *given)["f1"]
     rows = [(found[each.id], each) for _, each in data["squad2"].questions]
     yield "no_answer, error", no_answer_error(rows)
     yield "score in long texts, error", score_error(read_long(predictor, data["squad1"], questions))
@@ -92,21 +92,6 @@ def score_error(rows: list[tuple[Reading, Question]]) -> float:
 def no_answer_error(rows: list[tuple[Reading, Question]]) -> float:
     said = np.array([reading.no_answer for reading, _ in rows])
     return expected_calibration_error(said, np.array([not each.answers for _, each in rows]))
-
-
-def cross_fitted(data: Dataset, found: dict[str, Reading]) -> float:
-    """The F1 of all questions, each half of the articles with the other half's best threshold."""
-    titles = sorted({passage.title for passage in data.passages})
-    halves = [
-        replace(data, passages=tuple(p for p in data.passages if titles.index(p.title) % 2 == half))
-        for half in (0, 1)
-    ]
-    total = 0.0
-    for one, other in (halves, halves[::-1]):
-        chances = no_answer_probabilities(found)
-        best = evaluate(one, predictions(found), chances)["best_f1_thresh"]
-        total += evaluate(other, predictions(found), chances, best)["f1"] * len(other)
-    return total / len(data)
 
 
 def read_long(

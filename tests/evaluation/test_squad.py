@@ -4,6 +4,7 @@ import json
 import re
 import string
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.errors import InputError
 from fabir.evaluation.squad import (
     evaluate,
+    evaluate_by_halves,
     exact_match,
     f1,
     read_na_prob,
@@ -47,6 +49,27 @@ def test_a_missing_value_is_no_answer_and_other_values_are_refused() -> None:
     for arguments in (("data.json", {}), (data, [("a", "rain")])):
         with pytest.raises(InputError, match="a Dataset and a dict of predicted texts"):
             evaluate(*arguments)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_threshold_is_chosen_on_the_other_half_of_the_articles() -> None:
+    """Articles a and c have the best threshold 0.3, article b 0.6."""
+    asked = {"a": [("rain", 0.3), ("", 0.4)], "b": [("rain", 0.6), ("", 0.8)], "c": [("", 0.5)]}
+    passages, given, chances = [], {}, {}
+    for title, questions in asked.items():
+        ids = [f"{title}{place}" for place in range(len(questions))]
+        texts = [text for text, _ in questions]
+        made = dataset(
+            {id: [text] if text else [] for id, text in zip(ids, texts, strict=True)}, "2.0"
+        )
+        passages.append(replace(made.passages[0], title=title))
+        given |= dict.fromkeys(ids, "rain")
+        chances |= {id: chance for id, (_, chance) in zip(ids, questions, strict=True)}
+    data = Dataset(tuple(passages), "2.0")
+    # At 0.6 those of a and c without an answer get one; at 0.3 that of b with one gets none.
+    assert evaluate(data, given, chances)["best_f1"] == 80.0
+    assert evaluate_by_halves(data, given, chances) == {"f1": 40.0, "exact": 40.0}
+    with pytest.raises(InputError, match="one article alone"):
+        evaluate_by_halves(replace(data, passages=data.passages[:1]), given, chances)
 
 
 # A second implementation, of the rules as published, one question at a time.

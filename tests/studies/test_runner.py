@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from fabir.data.squad import read_squad
+from fabir.answer.files import predictions, read_dataset
+from fabir.answer.predictor import Predictor
+from fabir.data.dataset import Dataset
+from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
+from fabir.evaluation.squad import evaluate
 from fabir.runtime.torch_model import TorchModel
 from fabir.studies import runner
 from fabir.studies.results import Table, report
@@ -85,6 +89,30 @@ def test_rows_are_trained_on_the_sample_and_measured(study: Study, done: Path) -
         ]
         assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", row["conditions"]["commit"])
         assert row["parameters"] == sum(p.numel() for p in network.parameters())
+
+
+def test_thresholds_are_not_chosen_on_the_questions_they_are_used_on(
+    study: Study, files: Files, tmp_path: Path
+) -> None:
+    """They are 0.5, the papers' rule, and the best one of other articles."""
+    made = data(files)
+    for path in (*made.train, made.dev):
+        assert path
+        passages = []
+        for passage in read_squad(path).passages:
+            first, *others = passage.questions
+            asked = replace(first, answers=(), impossible=True), *others
+            passages.append(replace(passage, questions=asked))
+        write_squad(Dataset(tuple(passages), "v2.0"), path)
+    folder = tmp_path / "runs"
+    written = reproduce(study, "one", made, folder, ["plain"]).read_text()
+    (row,) = json.loads((folder / "results.json").read_text())["rows"]["plain"]
+    dev, reader = read_squad(folder / "dev.json.gz"), Predictor(TorchModel.load(folder / "plain"))
+    found = dict(read_dataset(reader, dev))
+    texts = predictions(found, lambda reading: reading.given(0.5))
+    assert row["papers_rule_f1"] == evaluate(dev, texts)["f1"]
+    assert 0 <= row["by_halves_f1"] <= row["f1"]
+    assert f"| {row['papers_rule_f1']:.2f} | {row['papers_rule_exact']:.2f} |" in written
 
 
 def test_a_row_may_have_training_files_of_its_own(

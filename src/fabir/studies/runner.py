@@ -17,13 +17,13 @@ from typing import Any
 import torch
 
 from fabir import __version__
-from fabir.answer.files import read_dataset
+from fabir.answer.files import no_answer_probabilities, predictions, read_dataset
 from fabir.answer.predictor import Predictor
 from fabir.cpu_info import cpu_name
 from fabir.data.dataset import Dataset
 from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
-from fabir.evaluation.squad import evaluate
+from fabir.evaluation.squad import evaluate, evaluate_by_halves
 from fabir.files import locked, writing
 from fabir.process_settings import tune_for_training
 from fabir.runtime.torch_model import TorchModel
@@ -194,6 +194,7 @@ def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict
     seconds = statistics.median(_seconds(reader, timed) for _ in range(_ROUNDS))
     return {
         **best_scores(folder, last=config.training.no_answer_alone),
+        **_by_threshold(reader, dev),
         **hours_until(folder, _GOAL),
         "curve": curve(folder),
         "parameters": sum(weights.numel() for weights in reader.network.parameters()),
@@ -201,6 +202,24 @@ def _row(config: RunConfig, files: RunFiles, dev: Dataset, folder: Path) -> dict
         "training_hours": round(progress.seconds / 3600, 3),
         "training_rate": round(median_rate(folder) * config.training.batch_size, 1),
         "answering_rate": round(len(timed) / seconds, 1),
+    }
+
+
+def _by_threshold(reader: TorchModel, dev: Dataset) -> dict[str, float]:
+    """Scores with thresholds that were not chosen on the questions that they are used on.
+
+    At 0.5 there is no answer where its place is likelier than the best span: the rule of A3 and of
+    the ladder to R-Net.
+    """
+    if not (dev.has_unanswerable and reader.tells_no_answer):
+        return {}
+    found = dict(read_dataset(Predictor(reader), dev))
+    given = predictions(found), no_answer_probabilities(found)
+    scores = {"papers_rule": evaluate(dev, *given, 0.5)}
+    if len({passage.title for passage, _ in dev.questions}) > 1:
+        scores["by_halves"] = evaluate_by_halves(dev, *given)
+    return {
+        f"{rule}_{key}": values[key] for rule, values in scores.items() for key in ("f1", "exact")
     }
 
 
