@@ -137,14 +137,18 @@ class CharacterConvolution(nn.Module):
         self.highway = Highway(self.size, highway_layers)
 
     def forward(self, characters: Tensor) -> Tensor:
-        if characters.is_cuda or torch.compiler.is_compiling():  # shapes must not depend on words
-            return self.highway(self.activation(self._highest(characters)))
-        # Types are read in groups of similar length, since most are much shorter than the longest.
+        # Shapes must not depend on words where a graph is made.
+        at_once = characters.is_cuda or torch.compiler.is_compiling()
+        highest = self._highest(characters) if at_once else self._highest_in_groups(characters)
+        return self.highway(self.activation(highest))
+
+    def _highest_in_groups(self, characters: Tensor) -> Tensor:
+        """`_highest` of types of similar length together: most are shorter than the longest."""
         lengths, order = (characters > 0).sum(dim=1).sort()
         longest = [max(1, int(part[-1])) for part in lengths.chunk(_GROUPS)]
         groups = zip(order.chunk(_GROUPS), longest, strict=True)
         found = torch.cat([self._highest(characters[rows, :length]) for rows, length in groups])
-        return self.highway(self.activation(torch.empty_like(found).index_copy(0, order, found)))
+        return torch.empty_like(found).index_copy(0, order, found)
 
     def _highest(self, characters: Tensor) -> Tensor:
         """[types, sum of filters]: each filter's value in the window where it is highest."""
