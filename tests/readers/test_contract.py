@@ -125,7 +125,7 @@ def loss_of(logits: SpanLogits, spans: list[tuple[int, int]] = SPANS) -> Tensor:
     first, last = torch.tensor(spans).unbind(1)
     loss = F.cross_entropy(logits.start, first) + F.cross_entropy(logits.end, last)
     if logits.no_answer is not None:
-        loss = loss + no_answer_loss(logits.no_answer, torch.ones(len(spans)) > 0)
+        loss = loss + no_answer_loss(logits.no_answer, torch.ones(len(spans)) > 0).sum()
     return loss
 
 

@@ -27,7 +27,9 @@ from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, WordTable, build_vocabulary
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import usable_examples
+from fabir.training.loop import Trainer
 from fabir.training.settings import RunConfig, TrainingConfig
+from factories import small_config
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
 
 READS_ALL = TrainingConfig(batch_size=99, length_groups=1)
@@ -78,6 +80,37 @@ def test_questions_without_an_answer_point_before_the_passage(no_answer: bool) -
         assert [first, last] == ([0, 0] if not aligned else [a + no_answer for a in aligned[:2]])
     before = batch.words[batch.passage[:, 0]]
     assert (before == vocabulary.word_row(NO_ANSWER)).all() == no_answer
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_questions_without_an_answer_have_their_share_of_the_loss(
+    head: bool, tmp_path: Path
+) -> None:
+    features = build_features(with_impossible())
+    network = replace(small_config(CrossConvConfig()), no_answer_hidden=6 * head)
+    config = VocabularyConfig(word_count=1)
+    vocabulary, _ = build_vocabulary(features.counts(), [], config, no_answer=not head)
+
+    def loss(share: float) -> float:
+        training = replace(READS_ALL, dropout_after=1, unanswerable_share=share)
+        examples = usable_examples(features, vocabulary, training, unanswerable=head)
+        assert examples.unanswerable == pytest.approx(0.24)
+        assert examples.weights(examples.rows, share).mean() == pytest.approx(1)
+        torch.manual_seed(0)
+        reader = TorchModel.build("crossconv", network, vocabulary, torch.zeros(0, 8))
+        return Trainer(reader, training, examples, Dataset((), ""), tmp_path).step()
+
+    few, many = loss(0.1), loss(0.9)
+    assert abs(few - many) > 0.1
+    assert loss(0) == pytest.approx(loss(0.24)) == pytest.approx(few + 0.175 * (many - few))
+
+
+def test_a_share_of_what_is_not_there_is_refused() -> None:
+    training = replace(READS_ALL, unanswerable_share=0.3)
+    features = build_features(dataset())
+    vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig(), no_answer=True)
+    with pytest.raises(InputError, match="unanswerable_share needs questions with and without"):
+        usable_examples(features, vocabulary, training)
 
 
 def test_it_learns_which_questions_have_no_answer(trained: tuple[Path, Files]) -> None:

@@ -243,14 +243,15 @@ class Trainer:
         examples = self.examples
         batch, truth = examples.batch(rows, few_shapes=self.graphs is not None)
         weight = self.config.distillation_weight * examples.taught(rows)
-        targets = [truth, examples.answerable(rows), torch.tensor(scale), weight]
+        share = scale * examples.weights(rows, self.config.unanswerable_share)
+        targets = [truth, examples.answerable(rows), share, weight]
         teacher = examples.teacher_batch(rows, batch.passage.shape[1])
         return [*map(torch.from_numpy, batch), *targets, *([] if teacher is None else [teacher])]
 
     def _gradient(self, inputs: Sequence[Tensor]) -> Tensor:
         """Add the gradient of a batch's loss times a factor; returns that product."""
         config, batch = self.config, Batch(*inputs[: len(Batch._fields)])
-        truth, answerable, scale, weight, *taught = inputs[len(batch) :]
+        truth, answerable, share, weight, *taught = inputs[len(batch) :]
         teacher = taught[0] if taught else None
         rough = config.precision == "bf16" and fast_bf16(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=rough):
@@ -260,9 +261,9 @@ class Trainer:
         else:
             loss = span_loss(logits, truth, config.label_smoothing, teacher, weight, answerable)
             # Without unanswerable questions a head stays: it would learn that all have an answer.
-            share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
-            loss = loss + share * no_answer_loss(logits.no_answer, answerable)
-        loss = scale * loss
+            factor = config.no_answer_weight if self.examples.unanswerable else 0.0
+            loss = loss + factor * no_answer_loss(logits.no_answer, answerable)
+        loss = (share * loss).sum()
         self.accelerator.backward(loss)
         return loss.detach()
 

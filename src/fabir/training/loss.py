@@ -16,7 +16,7 @@ def span_loss(
     distillation_weight: Tensor | float = 0.0,
     answerable: Tensor | None = None,
 ) -> Tensor:
-    """Start and end loss added, summed over the batch.
+    """[batch] the loss of start and end added, of each question.
 
     Args:
         spans: [batch, 2] first and last token of the answer
@@ -27,7 +27,7 @@ def span_loss(
         answerable: [batch] whether a question has an answer; all have one if not given. A question
             without one learns from the teacher alone, if at all
     """
-    total = torch.zeros((), device=spans.device)
+    total = torch.zeros(len(spans), device=spans.device)
     weight = torch.as_tensor(distillation_weight, device=spans.device).expand(len(spans))[:, None]
     if answerable is not None:
         weight = torch.where(answerable[:, None], weight, 1.0)
@@ -37,18 +37,18 @@ def span_loss(
             targets = torch.lerp(targets, teacher[:, :, side], weight)
         elif answerable is not None:
             targets = targets * answerable[:, None]
-        total = total - (targets * scores.log_softmax(dim=1)).sum()
+        total = total - (targets * scores.log_softmax(dim=1)).sum(dim=1)
     return total
 
 
 def no_answer_loss(logits: Tensor, answerable: Tensor) -> Tensor:
-    """The negative log-likelihood of having no answer, summed over the batch.
+    """[batch] the negative log-likelihood of having no answer, of each question.
 
     Args:
         logits: [batch] of having none
         answerable: [batch] whether there is one
     """
-    return F.binary_cross_entropy_with_logits(logits, (~answerable).float(), reduction="sum")
+    return F.binary_cross_entropy_with_logits(logits, (~answerable).float(), reduction="none")
 
 
 def _targets(scores: Tensor, truth: Tensor, smoothing: float) -> Tensor:

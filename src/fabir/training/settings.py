@@ -56,6 +56,8 @@ class TrainingConfig:
             the network has a head that tells so
         taught: of each training file how many of the teachers read it, from the first on. With 0
             its answers are learnt alone. Empty for all teachers and files
+        unanswerable_share: share of the loss that questions without an answer have together; 0 lets
+            every question count alike. SQuAD 2.0's training file has 0.334 of them
         no_answer_weight: weight of the loss of a head that tells whether there is an answer
         no_answer_alone: only this head is trained, and answers stay as they are. The last weights
             are kept
@@ -100,6 +102,7 @@ class TrainingConfig:
     label_smoothing: float = 0.0
     distillation_weight: float = 0.5
     taught: tuple[int, ...] = ()
+    unanswerable_share: float = 0.0
     no_answer_weight: float = 1.0
     no_answer_alone: bool = False
     dropout_after: float = 0.0
@@ -124,7 +127,8 @@ class TrainingConfig:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
         if self.seed >= 2**63:
             raise ValueError(f"seed must be below 2^63, got {self.seed}")
-        for name in ("average", "label_smoothing", "beta1", "beta2", "momentum"):
+        shares = "average", "label_smoothing", "beta1", "beta2", "momentum", "unanswerable_share"
+        for name in shares:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1")
         for name in ("distillation_weight", "decay"):
