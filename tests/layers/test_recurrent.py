@@ -50,6 +50,12 @@ def test_turning_round_twice_changes_nothing() -> None:
     assert torch.equal(reorder(once, order), x)
 
 
+def test_the_gradient_of_turning_round_is_exact() -> None:
+    order = reversed_order(mask_of([3, 0, 4, 1], more=1))
+    x = torch.randn(4, 5, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: reorder(x, order), [x])
+
+
 def test_refuses_another_cell() -> None:
     with pytest.raises(ValueError, match="'lstm' or 'gru', got 'rnn'"):
         Bidirectional(2, 2, "rnn")  # pyright: ignore[reportArgumentType]

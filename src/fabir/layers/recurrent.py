@@ -1,7 +1,7 @@
 """Recurrent networks over padded sequences, both ways, without packing."""
 
 from contextlib import nullcontext
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,8 @@ class Bidirectional(nn.Module):
             x = x.float() if x.is_cuda else x
             right, _ = self.forwards(x)
             left, _ = self.backwards(reorder(x, order))
+        if not torch.compiler.is_compiling():
+            return torch.cat([right, reorder(left, order)], dim=2) * mask
         # `right` is gathered too, in its own order. Otherwise the exporter would take the length of
         # a recurrent network's output for a constant.
         same = torch.arange(mask.shape[1], device=mask.device)[None, :, None].expand_as(order)
@@ -61,5 +63,23 @@ def reversed_order(mask: Tensor) -> Tensor:
 
 
 def reorder(x: Tensor, order: Tensor) -> Tensor:
-    """Tokens of `x` [batch, length, dim] taken in `order` [batch, length, 1]."""
-    return x.gather(1, order.expand_as(x))
+    """Tokens of `x` [batch, length, dim] taken in `order` [batch, length, 1], its own inverse."""
+    if torch.compiler.is_compiling():
+        return x.gather(1, order.expand_as(x))
+    first = torch.arange(0, x.shape[0] * x.shape[1], x.shape[1], device=x.device)
+    return _Reordered.apply(x, (order + first[:, None, None]).flatten())
+
+
+class _Reordered(torch.autograd.Function):
+    """Rows of all texts, copied whole; the gradient takes the same way back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        return x.flatten(0, 1).index_select(0, rows).view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (gradient,) = gradients
+        (rows,) = ctx.saved_tensors
+        return gradient.flatten(0, 1).index_select(0, rows).view_as(gradient), None
