@@ -256,7 +256,7 @@ def test_unlabelled_questions_are_left_out_and_counted(
     head = replace(CONFIG, reader="crossconv", network=CrossConvConfig(no_answer_hidden=4))
     ready = prepare(head, RunFiles(train=(some,), dev=files.dev, vectors=files.vectors))
     assert len(ready.examples.rows) == 16
-    assert not ready.examples.unanswerable
+    assert not ready.examples.has_unanswerable
     errors = capsys.readouterr().err
     assert errors.startswith(f"{some}: 3 of 19 questions have no `answers` and are left out\n16 q")
     none = RunFiles(train=(without_answers(slice(0, 99)),), vectors=files.vectors)

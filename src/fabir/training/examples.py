@@ -96,18 +96,29 @@ class Examples:
         return batch, torch.from_numpy(spans).long()
 
     @cached_property
-    def unanswerable(self) -> float:
-        """The share of the questions used that have no answer."""
-        return float((self.spans.lengths[self.rows] == 0).mean())
+    def has_unanswerable(self) -> bool:
+        """Whether a question that is used has no answer."""
+        return bool((self.spans.lengths[self.rows] == 0).any())
 
     def weights(self, rows: np.ndarray, share: float) -> Tensor:
-        """[batch] the weights of some questions: 1 each, or if `share` is above 0, such that those
-        without an answer have this share of the weight of all."""
+        """[2] the weight of a question without an answer, and that of one with an answer.
+
+        Args:
+            rows: the questions of an epoch
+            share: of the weight of all these that those without an answer have; 0 for all alike
+
+        Raises:
+            InputError: these questions are all of one kind, and `share` is not 0.
+        """
         if not share:
-            return torch.ones(len(rows))
-        none = self.unanswerable
-        weight = torch.tensor([share / none, (1 - share) / (1 - none)])  # without an answer, with
-        return weight[self.answerable(rows).int()]
+            return torch.ones(2)
+        has = self.answerable(rows).double().mean().item()
+        if has in (0, 1):
+            raise InputError(
+                "training.unanswerable_share needs questions with and without an answer to train "
+                "on: set it to 0"
+            )
+        return torch.tensor([share / (1 - has), (1 - share) / has])
 
     def answerable(self, rows: np.ndarray) -> Tensor:
         """[batch] whether some questions have an answer."""
@@ -155,8 +166,7 @@ def usable_examples(
     `file_of` numbers the file of each question; one file if not given.
 
     Raises:
-        InputError: no question is usable, `mix` or `taught` has not one value for each file, or
-            `unanswerable_share` is not 0 and all questions or none have an answer.
+        InputError: no question is usable, or `mix` or `taught` has not one value for each file.
     """
     if file_of is None:
         file_of = np.zeros(len(features.questions), np.int32)
@@ -184,10 +194,4 @@ def usable_examples(
                 f"training.mix has a share for training file {number + 1}, of which no question "
                 "can be trained on"
             )
-    lacks = features.spans.lengths[rows] == 0
-    if config.unanswerable_share and lacks.all() == lacks.any():
-        raise InputError(
-            "training.unanswerable_share needs questions with and without an answer to train on: "
-            "set it to 0"
-        )
     return Examples(table, passages, questions, rows, features.passage_of, features.spans, file_of)

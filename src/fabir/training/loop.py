@@ -73,7 +73,9 @@ class Trainer:
         self._dropout: bool | None = None  # whether it is on
         self._saved = 0  # the step of the last checkpoint
         self._stop, self._stopped = Stop(), False
-        self.per_epoch = len(self._epoch(0))
+        epoch = self._epoch(0)
+        self.weights = examples.weights(np.concatenate(epoch), config.unanswerable_share)
+        self.per_epoch = len(epoch)
         self.total = self.per_epoch * config.epochs
         if config.word_rows:
             reader.unfreeze_words(config.word_rows)
@@ -243,8 +245,8 @@ class Trainer:
         examples = self.examples
         batch, truth = examples.batch(rows, few_shapes=self.graphs is not None)
         weight = self.config.distillation_weight * examples.taught(rows)
-        share = scale * examples.weights(rows, self.config.unanswerable_share)
-        targets = [truth, examples.answerable(rows), share, weight]
+        answerable = examples.answerable(rows)
+        targets = [truth, answerable, scale * self.weights[answerable.int()], weight]
         teacher = examples.teacher_batch(rows, batch.passage.shape[1])
         return [*map(torch.from_numpy, batch), *targets, *([] if teacher is None else [teacher])]
 
@@ -261,7 +263,7 @@ class Trainer:
         else:
             loss = span_loss(logits, truth, config.label_smoothing, teacher, weight, answerable)
             # Without unanswerable questions a head stays: it would learn that all have an answer.
-            factor = config.no_answer_weight if self.examples.unanswerable else 0.0
+            factor = config.no_answer_weight if self.examples.has_unanswerable else 0.0
             loss = loss + factor * no_answer_loss(logits.no_answer, answerable)
         loss = (share * loss).sum()
         self.accelerator.backward(loss)
