@@ -253,7 +253,7 @@ class Trainer:
     def _gradient(self, inputs: Sequence[Tensor]) -> Tensor:
         """Add the gradient of a batch's loss times a factor; returns that product."""
         config, batch = self.config, Batch(*inputs[: len(Batch._fields)])
-        truth, answerable, share, weight, *taught = inputs[len(batch) :]
+        truth, answerable, scale, weight, *taught = inputs[len(batch) :]
         teacher = taught[0] if taught else None
         rough = config.precision == "bf16" and fast_bf16(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=rough):
@@ -263,9 +263,9 @@ class Trainer:
         else:
             loss = span_loss(logits, truth, config.label_smoothing, teacher, weight, answerable)
             # Without unanswerable questions a head stays: it would learn that all have an answer.
-            factor = config.no_answer_weight if self.examples.has_unanswerable else 0.0
-            loss = loss + factor * no_answer_loss(logits.no_answer, answerable)
-        loss = (share * loss).sum()
+            share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
+            loss = loss + share * no_answer_loss(logits.no_answer, answerable)
+        loss = (scale * loss).sum()
         self.accelerator.backward(loss)
         return loss.detach()
 
