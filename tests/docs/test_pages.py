@@ -245,7 +245,8 @@ def python_is_run(block: Block, page: Path) -> bool:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    ignored = shutil.ignore_patterns("__pycache__")  # the tests of examples leave it
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignored)
     (tmp_path / "trained").symlink_to(ROOT / "trained")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
