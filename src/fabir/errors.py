@@ -1,4 +1,5 @@
-"""A user's mistake: the command line makes it one line and exit code 2. And a warning, one line."""
+"""What ends a command: a user's mistake, which the command line makes one line and exit code 2, or
+SIGTERM. And a warning, one line."""
 
 
 class InputError(ValueError):
@@ -7,6 +8,13 @@ class InputError(ValueError):
 
 class InputWarning(UserWarning):
     """Input that is used in part: says which part, in one line."""
+
+
+class Terminated(SystemExit):
+    """SIGTERM, a scheduler's or a container's request to stop, has ended a training."""
+
+    def __init__(self) -> None:
+        super().__init__(143)
 
 
 def reason_of(error: OSError) -> str:

@@ -1,51 +1,84 @@
-"""Ctrl+C in a training: what was learnt is saved, and the training goes on from there."""
+"""Ctrl+C and SIGTERM in a training: what was learnt is saved, and it goes on from there."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fabir.errors import Terminated
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.loop import Trainer
 from tiny import Files, run_config, train_tiny
 
+Signals = dict[int, tuple[signal.Signals, ...]]
+
 
 @pytest.fixture
-def interrupts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Steps during which Ctrl+C comes."""
-    steps: list[int] = []
+def signals(monkeypatch: pytest.MonkeyPatch) -> Signals:
+    """What comes during a step."""
+    coming: Signals = {}
     step = Trainer.step
 
     def interrupted(trainer: Trainer, rate: float | None = None) -> float:
-        if trainer.progress.step + 1 in steps:
-            os.kill(os.getpid(), signal.SIGINT)
+        for each in coming.get(trainer.progress.step + 1, ()):
+            os.kill(os.getpid(), each)
         return step(trainer, rate)
 
     monkeypatch.setattr(Trainer, "step", interrupted)
-    return steps
+    return coming
 
 
+@pytest.mark.parametrize(
+    ("sent", "raised"),
+    [
+        ([signal.SIGINT], KeyboardInterrupt),
+        # A scheduler sends it to all processes, and the first of them to the others.
+        ([signal.SIGTERM, signal.SIGTERM], Terminated),
+    ],
+)
 def test_a_training_goes_on_where_it_was_stopped(
-    files: Files, tmp_path: Path, interrupts: list[int]
+    files: Files,
+    tmp_path: Path,
+    signals: Signals,
+    sent: list[signal.Signals],
+    raised: type[BaseException],
 ) -> None:
     config = run_config(epochs=3)
     whole = train_tiny(files, tmp_path / "whole", config)
     expected, groups = load_checkpoint(tmp_path / "whole")
-    interrupts.append(2)
-    with pytest.raises(KeyboardInterrupt):
+    signals[2] = tuple(sent)
+    with pytest.raises(raised):
         train_tiny(files, tmp_path / "run", config)
     assert load_checkpoint(tmp_path / "run")[0].step == 2
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    interrupts.clear()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    signals.clear()
     assert train_tiny(files, tmp_path / "run", config, resume=True) == whole
     found, again = load_checkpoint(tmp_path / "run")
     assert found.step == expected.step > 2
     for name, weights in groups["network"].items():
         assert weights.equal(again["network"][name])
+
+
+def test_an_evaluation_that_was_stopped_is_made_anew(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = run_config(epochs=2)
+    whole = train_tiny(files, tmp_path / "whole", config)
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Trainer, "scores", lambda _: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            train_tiny(files, tmp_path / "run", config)
+    metrics = [(tmp_path / run / "metrics.jsonl").read_text() for run in ("whole", "run")]
+    assert "f1" in metrics[0]
+    assert "f1" not in metrics[1]
+    assert load_checkpoint(tmp_path / "run")[0].step > 0
+    assert train_tiny(files, tmp_path / "run", config, resume=True) == whole
 
 
 def test_who_asks_twice_does_not_wait(
@@ -63,14 +96,15 @@ def test_who_asks_twice_does_not_wait(
 
 
 def test_a_program_that_ignores_it_goes_on_to_ignore_it(
-    files: Files, tmp_path: Path, interrupts: list[int]
+    files: Files, tmp_path: Path, signals: Signals
 ) -> None:
-    interrupts.append(1)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signals[1] = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, signal.SIG_IGN) for each in signals[1]}
     try:
         train_tiny(files, tmp_path / "run", run_config(epochs=1))
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
     assert load_checkpoint(tmp_path / "run")[0].epoch == 1
 
 
@@ -101,23 +135,32 @@ if __name__ == "__main__":
     )
 
 
-def check_end(process: "subprocess.Popen[bytes]") -> None:
-    """It ends by Ctrl+C, and only the program itself shows a traceback."""
+def check_end(process: "subprocess.Popen[bytes]", sent: signal.Signals = signal.SIGINT) -> None:
+    """Only the program itself shows a traceback, at Ctrl+C alone."""
     _, said = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
-    assert said.count(b"Traceback") == 1, said.decode()
+    interrupted = sent == signal.SIGINT
+    assert process.returncode == (-signal.SIGINT if interrupted else 143)
+    assert said.count(b"Traceback") == interrupted, said.decode()
 
 
 @pytest.mark.slow
-def test_all_processes_stop_after_the_same_step(tmp_path: Path) -> None:
-    """A terminal sends the signal to all of them."""
+@pytest.mark.parametrize(
+    ("send", "sent"),
+    [
+        (os.killpg, signal.SIGINT),  # as a terminal does, to all of them
+        (os.kill, signal.SIGTERM),  # as `docker stop` does, to the first
+    ],
+)
+def test_all_processes_stop_after_the_same_step(
+    tmp_path: Path, send: Callable[[int, int], None], sent: signal.Signals
+) -> None:
     process = program(tmp_path)
     while not (tmp_path / "run" / "metrics.jsonl").exists():
         assert process.poll() is None
         time.sleep(0.05)
     before = load_checkpoint(tmp_path / "run")[0].step
-    os.killpg(process.pid, signal.SIGINT)
-    check_end(process)
+    send(process.pid, sent)
+    check_end(process, sent)
     assert load_checkpoint(tmp_path / "run")[0].step > before
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from fabir.errors import Terminated
+
 Run = Callable[[argparse.Namespace, list[str]], None]  # with the options and remaining arguments
 
 
@@ -44,7 +46,7 @@ def say_how_to_go_on(kept: Path, how: str) -> Iterator[None]:
     """When the user stops what is done within, say how it goes on, if the file `kept` is there."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         if kept.exists():
             print(f"\nstopped: {how} goes on", file=sys.stderr)
         raise

@@ -14,18 +14,20 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from torch.multiprocessing.spawn import ProcessContext, ProcessExitedException, start_processes
 
 from fabir.data.dataset import Dataset
-from fabir.errors import InputError, reason_of
+from fabir.errors import InputError, Terminated, reason_of
 from fabir.process_settings import TRAINING, temporary_defaults
 from fabir.runtime.torch_model import TorchModel
 from fabir.terminal import prepare_streams
 from fabir.training.examples import Examples
 from fabir.training.loop import Trainer
 from fabir.training.settings import TrainingConfig
+from fabir.training.stopping import handling
 
 _GRACE = 10.0  # seconds for a process to save what it has learnt
 _LEAST = 16  # questions of a batch for each process, at least
@@ -108,15 +110,16 @@ def launch(job: Job, processes: int) -> None:
         arguments = (packed, complaint, surroundings, threads)
         started: ProcessContext | None = None
         try:
-            with temporary_defaults(TRAINING), _interrupts_held():  # read when a process starts
-                started = start_processes(
-                    _work, arguments, processes, join=False, start_method="spawn"
-                )
-            while started and not started.join():
-                pass
-        except KeyboardInterrupt:
+            with handling(_terminate, signal.SIGTERM):
+                with temporary_defaults(TRAINING), _signals_held():  # read when a process starts
+                    started = start_processes(
+                        _work, arguments, processes, join=False, start_method="spawn"
+                    )
+                while started and not started.join():
+                    pass
+        except (KeyboardInterrupt, Terminated) as stop:
             if started:
-                _stop(started)
+                _stop(started, isinstance(stop, Terminated))
             raise
         except ProcessExitedException as error:
             if complaint.exists():
@@ -129,8 +132,16 @@ def launch(job: Job, processes: int) -> None:
             sys.exit(error.exit_code)
 
 
-def _stop(started: ProcessContext) -> None:
-    """Wait for the processes: Ctrl+C has reached them too, and they save what they have learnt."""
+def _terminate(*_: Any) -> None:
+    raise Terminated
+
+
+def _stop(started: ProcessContext, terminated: bool) -> None:
+    """Wait for the processes, which save what they have learnt. Ctrl+C has reached them too;
+    SIGTERM may have."""
+    if terminated:
+        for process in started.processes:
+            process.terminate()
     for process in started.processes:
         process.join(_GRACE)
         if process.is_alive() and process.pid:  # the signal was for this process alone
@@ -139,19 +150,21 @@ def _stop(started: ProcessContext) -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Within it Ctrl+C waits. A process that is started here holds it until `_work` hears it."""
-    resource_tracker.ensure_running()  # starting it would let interrupts through
-    _hold_interrupts(True)
+def _signals_held() -> Iterator[None]:
+    """Within it Ctrl+C and SIGTERM wait. A process that is started here holds them until `_work`
+    hears them."""
+    resource_tracker.ensure_running()  # starting it would let them through
+    _hold_signals(True)
     try:
         yield
     finally:
-        _hold_interrupts(False)
+        _hold_signals(False)
 
 
-def _hold_interrupts(held: bool) -> None:
+def _hold_signals(held: bool) -> None:
     if hasattr(signal, "pthread_sigmask"):  # not on Windows
-        signal.pthread_sigmask(signal.SIG_BLOCK if held else signal.SIG_UNBLOCK, [signal.SIGINT])
+        how = signal.SIG_BLOCK if held else signal.SIG_UNBLOCK
+        signal.pthread_sigmask(how, [signal.SIGINT, signal.SIGTERM])
 
 
 def in_launcher() -> bool:
@@ -183,7 +196,7 @@ def _work(
     prepare_streams()
     status = 0
     try:
-        _hold_interrupts(False)
+        _hold_signals(False)
         with open(packed, "rb") as file:
             job = pickle.load(file)
         packed.with_name(f"loaded-{rank}").touch()
@@ -191,6 +204,8 @@ def _work(
             packed.unlink(missing_ok=True)  # it is large, and a killed run would leave it behind
         gc.freeze()  # otherwise each garbage collection visits all texts: 4 % of the time
         job.run()
+    except Terminated:
+        status = 143
     except KeyboardInterrupt:
         status = 130
     except (InputError, OSError) as error:

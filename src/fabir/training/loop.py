@@ -98,8 +98,8 @@ class Trainer:
             self.graphs, self.stream = Graphs(self.device), torch.cuda.Stream()
 
     def run(self) -> Progress:
-        """Train to the end, or until `patience` runs out. Ctrl+C saves a checkpoint, but for the
-        time of an evaluation.
+        """Train to the end, or until `patience` runs out. Ctrl+C and SIGTERM save a checkpoint;
+        an evaluation that they stop is made anew by the run that goes on.
 
         Raises:
             InputError: the loss or a weight is not finite. The last checkpoint is from before.
@@ -112,7 +112,15 @@ class Trainer:
             self._prepare_folder()
         saved = time.monotonic()
         with live_line() if self.main else nullcontext(lambda line: None) as show:
-            while not self._is_finished():
+            while True:
+                if self._evaluation_due():
+                    self._save()  # whoever stops the evaluation loses nothing else
+                    with self._stop.at_once():
+                        self._evaluate()
+                    self._save()
+                    saved = time.monotonic()
+                if self._is_finished():
+                    break
                 started = time.monotonic()
                 loss = self.step()
                 self.progress.seconds += time.monotonic() - started
@@ -122,16 +130,13 @@ class Trainer:
                 self.progress.losses += loss
                 if self._stopped:
                     self._save()
-                    raise KeyboardInterrupt
-                if self._evaluation_due():
-                    with self._stop.at_once():
-                        self._evaluate()
-                elif self.progress.step - self.progress.logged >= self.total / self.loss_lines:
+                    self._stop.end()
+                unlogged = self.progress.step - self.progress.logged
+                if unlogged >= self.total / self.loss_lines and not self._evaluation_due():
                     self._log()
                 if time.monotonic() - saved > 60 * self.config.checkpoint_minutes:
                     self._save()
                     saved = time.monotonic()
-            self._save()
         return self.progress
 
     def _tracking(self) -> AbstractContextManager[None]:
@@ -214,7 +219,7 @@ class Trainer:
                 1 - kept,
             )
         # All processes stop after the same step, whichever of them was asked to.
-        both = torch.stack([loss, loss.new_full((), self._stop.asked)])
+        both = torch.stack([loss, loss.new_full((), self._stop.asked is not None)])
         loss, asked = self.accelerator.reduce(both, "sum").tolist()  # pyright: ignore[reportAttributeAccessIssue]
         self._stopped = asked > 0
         return loss
@@ -272,10 +277,9 @@ class Trainer:
     def _evaluation_due(self) -> bool:
         times, step = self.config.evaluations, self.progress.step
         due = times > 0 and step % max(1, self.per_epoch // times) == 0
-        return due or step == self.total
+        return (due or step == self.total) and self.progress.logged < step
 
     def _evaluate(self) -> None:
-        self._check_weights()
         with self._averaged():
             scores = self.scores()
             progress = self.progress
@@ -287,7 +291,6 @@ class Trainer:
             else:
                 progress.stale += 1
         self._log(**scores)
-        self._save()
 
     def _log(self, **scores: float) -> None:
         """Write a line of metrics: the mean loss since the last line, and any scores."""
