@@ -78,13 +78,17 @@ SHORT = TrainingConfig(
 RATES = {"fabir": 7e-4, "crossconv": 4e-3, "bidaf": 4e-3, "rnet": 4e-3, "a3": 4e-3, "qanet": 2e-3}
 
 # At length these are slower, have dropout later, and as many unanswerable questions as SQuAD 2.0.
-SLOWER = {"a3-figure-8", "rnet-table-1"}
+SLOWER = {"learning_rate": 1.5e-3, "dropout_after": 1, "unanswerable_share": 0.334}
+OWN = {
+    "a3-figure-8": SLOWER | {"word_rows": 50_000, "word_decay": 0.5},
+    "rnet-table-1": SLOWER,
+}
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_short_and_medium_have_one_recipe(name: str) -> None:
     """For all rows and all settings, whatever the rows' own recipes are, but for the rate.
-    `medium` has all questions, dropout, more epochs and, for some, a rate of its own."""
+    `medium` has all questions, dropout, more epochs and, for some, keys of its own."""
     study = read_study(name)
     assert study.budget("short").questions == 30_000
     assert study.budget("medium") == replace(
@@ -96,10 +100,8 @@ def test_short_and_medium_have_one_recipe(name: str) -> None:
         theirs = {"distillation_weight": ours, "mix": short.training.mix}
         recipe = replace(SHORT, learning_rate=RATES[short.reader], **theirs)
         assert short.training == recipe
-        own = {"learning_rate": 1.5e-3, "dropout_after": 1, "unanswerable_share": 0.334}
-        own = own if name in SLOWER else {}
         longer = {"epochs": 6 if short.reader == "qanet" else 3, "dropout_after": 0.5}
-        assert medium.training == replace(recipe, **(longer | own))
+        assert medium.training == replace(recipe, **(longer | OWN.get(name, {})))
         gpu = study.run_config(row, "gpu")
         larger = {"batch_size": 64, "checkpoint_minutes": 1}
         assert gpu.training == replace(medium.training, **larger)
