@@ -71,6 +71,37 @@ def test_other_line_ends_divide(text: str) -> None:
     assert divide(text).breaks == ends
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Precipitation falls under gravity.| It is rain or snow.",
+        "It began in 1948.| On 17 September it ended.",
+        "He saw a mill (the oldest one).| The bridge is older.",
+        'She asked: "Who is it?"|  "The miller."',
+        "They sold to Foo Inc.| In 1999 they left.",
+        "James Lofton and Mark Malone.|\tJim Gray",
+        "The owls left with the wind and the rain of a long autumn.|\nThe millers stayed behind.",
+    ],
+)
+def test_a_sentence_ends_where_hardly_any_abbreviation_does(text: str) -> None:
+    pieces = text.split("|")
+    assert set(divide("".join(pieces)).breaks) == {len(pieces[0])}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mr. Brown and Dr. Who met St. Augustine at Warner Bros. Presents.",
+        "Doctor of Pharmacy (Pharm. D.), No. 5, Op. 53 and e.g. Rome",
+        "Plants vs. The Zombies; Smith v. The Queen; Bellamy R. The unsaid",
+        "Who Governs? Democracy and Power; Manga! Manga! Comics",
+        "It costs 3.50 euros, ca. ten dollars, Inc. Foo, U.S. Army, fabir.Text and approx.10",
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(text: str) -> None:
+    assert divide(text).breaks == []
+
+
 @pytest.mark.parametrize("text", [LOG, CHAT, OPTIONS, CELLS])
 def test_entries_options_and_rows_of_cells_are_no_wrapped_text(text: str) -> None:
     assert unwrap_lines(text) == text

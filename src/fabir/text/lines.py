@@ -1,4 +1,4 @@
-"""Tells the line ends of wrapped text from those that divide, as in addresses and tables."""
+"""Tells where a text is divided: at ends of sentences and lines, but not where text is wrapped."""
 
 import re
 from collections.abc import Iterator
@@ -27,6 +27,17 @@ _OPTION = (  # of a command, but no dash before a word
 )
 # What a new item or a cell of a table begins with.
 _BEGINNING = re.compile(rf"\s*(?:[-*+•–]\s|{_OPTION}|\(?\w{{1,3}}[.)]\s|[^\n:]{{1,40}}:\s)")
+# A first word that is hardly ever a name after an abbreviation, as the second one of "Inc. Foo" is.
+_FIRST = (
+    "The|An|In|On|At|It|Its|He|His|She|Her|They|Their|We|Our|You|This|These|That|Those|There|But"
+    "|However|As|For|From|By|To|With|After|Before|During|When|While|Although|Though|Since|If|Some"
+    "|Most|Many|Each|Both|Other|Another|Such|Also"
+)
+# An end of a sentence that is no abbreviation: it may leave out some.
+_SENTENCE = re.compile(
+    rf"[.!?](?:(?<!\b[A-Z]\.)(?<!vs\.)(?<! v\.)[\"'”’)\]]*(?=\s+[\"“‘(\[]*(?:{_FIRST})[\s,])"
+    r"|(?<=[a-z]{4}\.)[\"'”’)\]]*(?=\s+[\"“‘(\[]*[A-Z][A-Za-z]))"
+)
 # What each entry of a log or a chat begins with: a date or a time.
 _STAMP = re.compile(r"\s*\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d|[A-Z][a-z]{2} +\d{1,2} \d|\d{1,2}:\d\d)")
 
@@ -44,6 +55,7 @@ def unwrap_lines(text: str) -> str:
 
 class Divided(NamedTuple):
     """A text with marks where its layout divides it: ends of paragraphs, of lines, gaps in lines.
+    An answer lies between two ends of any kind, those of sentences too.
 
     text: with a punctuation mark in place of a white space at each of the `marks`. Models read it
         so, both in training and when they answer: they tell sentences by punctuation
@@ -60,20 +72,21 @@ class Divided(NamedTuple):
 
 def divide(text: str) -> Divided:
     """`text` with marks. Its length and the places of its words stay the same."""
-    breaks, marks, characters = [], [], []
+    marks, characters = [], []
     unwrapped = unwrap_lines(text)
+    breaks = {found.end() for found in _SENTENCE.finditer(unwrapped)}
     if _MAY_DIVIDE.search(text):
         for found in _BREAK.finditer(unwrapped):
             place = found.start()
             if found["gap"] and "\n" in text[place : found.end()]:
                 continue  # a soft line end before an indented line
-            breaks.append(place)
+            breaks.add(place)
             if text[max(0, place - 80) : place].rstrip()[-1:] not in _PUNCTUATION:
                 characters = characters or list(text)
                 glued = _GLUED.fullmatch(text, place - 1, place + 2)
                 characters[place] = ";" if glued else _MARKS[found.lastgroup or ""]
                 marks.append(place)
-    return Divided("".join(characters) if marks else text, breaks, marks, unwrapped)
+    return Divided("".join(characters) if marks else text, sorted(breaks), marks, unwrapped)
 
 
 def _soft_ends(text: str) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,5 @@
-// Line ends of wrapped text, and those that divide it, as fabir.text.lines tells them apart.
+// Where a text is divided, as fabir.text.lines tells: at ends of sentences and lines, but not where
+// text is wrapped.
 import { ANY_LETTER, DIGIT, GAP, SPACE, WORD } from "./characters.js";
 
 const NARROW = 30; // characters of the longest line below which lines are not wrapped
@@ -26,6 +27,17 @@ const BEGINNING = new RegExp(
   `^[${SPACE}]*(?:[-*+•–][${SPACE}]|${OPTION}|\\(?[${WORD}]{1,3}[.)][${SPACE}]|[^\\n:]{1,40}:[${SPACE}])`,
   "u",
 );
+// A first word that is hardly ever a name after an abbreviation, as the second one of "Inc. Foo" is.
+const FIRST =
+  "The|An|In|On|At|It|Its|He|His|She|Her|They|Their|We|Our|You|This|These|That|Those|There|But" +
+  "|However|As|For|From|By|To|With|After|Before|During|When|While|Although|Though|Since|If|Some" +
+  "|Most|Many|Each|Both|Other|Another|Such|Also";
+// An end of a sentence that is no abbreviation: it may leave out some.
+const SENTENCE = new RegExp(
+  `[.!?](?:(?<!\\b[A-Z]\\.)(?<!vs\\.)(?<! v\\.)["'”’)\\]]*(?=[${SPACE}]+["“‘(\\[]*(?:${FIRST})[${SPACE},])` +
+    `|(?<=[a-z]{4}\\.)["'”’)\\]]*(?=[${SPACE}]+["“‘(\\[]*[A-Z][A-Za-z]))`,
+  "gu",
+);
 // What each entry of a log or a chat begins with: a date or a time.
 const STAMP = new RegExp(
   `^[${SPACE}]*\\[?(?:[${DIGIT}]{1,4}[-/.][${DIGIT}]{1,2}[-/.][${DIGIT}]` +
@@ -37,20 +49,22 @@ export const TRAILING = new RegExp(`(?<![${SPACE}])[${SPACE}]+$`, "u");
 
 /** {text, breaks, marks}: the text with marks of punctuation where its layout divides it. */
 export function divide(text) {
-  const breaks = [], marks = [], pieces = [];
+  const unwrapped = unwrap(text), marks = [], pieces = [];
+  const ends = [...unwrapped.matchAll(SENTENCE)].map(({ index, 0: end }) => index + end.length);
   let end = 0;
-  if (!/[\n\t]| {3}/.test(text)) return { text, breaks, marks };
-  for (const { index, 0: found, groups } of unwrap(text).matchAll(BREAK)) {
+  if (!/[\n\t]| {3}/.test(text)) return { text, breaks: ends, marks };
+  for (const { index, 0: found, groups } of unwrapped.matchAll(BREAK)) {
     const kind = Object.keys(MARKS).find((name) => groups[name] !== undefined);
     // A gap may be a soft line end before an indented line.
     if (kind === "gap" && text.slice(index, index + found.length).includes("\n")) continue;
-    breaks.push(index);
+    ends.push(index);
     if (".!?;:,".includes(text[index - 1])) continue;
     marks.push(index);
     GLUED.lastIndex = index;
     pieces.push(text.slice(end, index), GLUED.test(text) ? ";" : MARKS[kind]);
     end = index + 1;
   }
+  const breaks = [...new Set(ends)].sort((one, other) => one - other);
   return { text: pieces.join("") + text.slice(end), breaks, marks };
 }
 
