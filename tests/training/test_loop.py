@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
@@ -168,6 +169,26 @@ def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
     best = train_tiny(files, tmp_path / "broken", config, resume=True)
     assert_same_run(tmp_path / "broken", tmp_path / "unbroken")
     assert best == load_checkpoint(tmp_path / "unbroken")[0].best_f1
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),  # of two epochs, each with four lines, an evaluation and two checkpoints
+    [("dev_scores", 2), ("log_metrics", 4), ("log_metrics", 8), ("save_checkpoint", 3),
+     ("save_checkpoint", 5)],
+)  # fmt: skip
+def test_a_run_broken_off_around_an_evaluation_goes_on_as_an_unbroken_one(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, call: int
+) -> None:
+    config = run_config(epochs=2)
+    best = train_tiny(files, tmp_path / "unbroken", config)
+    answers = [*([DEFAULT] * (call - 1)), StoppedError]
+    breaking = Mock(wraps=getattr(loop, function), side_effect=answers)
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, function, breaking)
+        with pytest.raises(StoppedError):
+            train_tiny(files, tmp_path / "broken", config)
+    assert train_tiny(files, tmp_path / "broken", config, resume=True) == best
+    assert_same_run(tmp_path / "broken", tmp_path / "unbroken")
 
 
 @pytest.mark.parametrize(

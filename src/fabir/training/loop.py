@@ -150,7 +150,7 @@ class Trainer:
         if not self.progress.step:
             self._save()
             self.reader.save(self.output)
-        forget_metrics(self.output, self.progress.step)
+        forget_metrics(self.output, self.progress.logged)
         remove_partial(self.output)
 
     def step(self, rate: float | None = None) -> float:

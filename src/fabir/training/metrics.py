@@ -19,7 +19,8 @@ def log_metrics(folder: Path, **values: float) -> None:
 
 
 def forget_metrics(folder: Path, step: int) -> None:
-    """Drop the lines after `step`, which a resumed run writes again, and any cut short."""
+    """Drop the lines after `step`, the last that the checkpoint knows of: a resumed run writes them
+    again. So does it any that is cut short."""
     path = folder / FILE
     if not path.exists():
         return

@@ -97,6 +97,8 @@ def check_network(config: RunConfig, dim: int) -> None:
 
 
 def _is_finished(progress: Progress, config: TrainingConfig) -> bool:
+    if progress.epoch == config.epochs and not progress.batch:
+        return progress.logged == progress.step  # else the last evaluation was stopped
     return progress.epoch >= config.epochs or progress.out_of_patience(config.patience)
 
 
