@@ -70,8 +70,12 @@ def test_a_killed_command(name: str, data: Path, tmp_path: Path) -> None:
             for each in old:
                 assert holds[each] in (old[each], new[each], None)
             assert not (here / "run" / FILE).exists() or holds["run"]
+        complete = found(here) == new
         last = run(writer.arguments(data, here), here)
-        assert last.code == 0, last.said
+        if complete and writer.refused:
+            assert writer.refused in last.said
+        else:
+            assert last.code == 0, last.said
         assert contents(here) == contents(whole)
         shutil.rmtree(here)
     assert killed

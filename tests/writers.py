@@ -55,12 +55,14 @@ class Writer:
         before: a command that wrote what is there; or none, and nothing is
         copy: an input that is copied to the folder, since the command changes it
         resume: an option with which it goes on, and the file whose existence allows that
+        refused: what it says where its output is complete, if it replaces none
     """
 
     command: str
     before: str = ""
     copy: str = ""
     resume: tuple[str, str] = "", ""
+    refused: str = ""
 
     def arguments(self, data: Path, here: Path) -> list[str]:
         option, needed = self.resume
@@ -101,11 +103,7 @@ WRITERS: Mapping[str, Writer] = {
         before="predict {data}/train.json --reader {data}/reader --output {here}/a.json",
     ),
     "train": Writer(_TRAIN, resume=("--resume", "run/training.safetensors")),
-    "compact": Writer("compact {data}/reader --output {here}/small"),
-    "compact again": Writer(
-        "compact {data}/reader --output {here}/small",
-        before="compact {data}/other --output {here}/small",
-    ),
+    "compact": Writer("compact {data}/reader --output {here}/small", refused="another model"),
     "export": Writer("export --reader {data}/reader --output {here}/exported"),
     "export again": Writer(
         "export --reader {data}/reader --output {here}/exported",

@@ -480,6 +480,16 @@ def test_skipped_rows_are_no_complete_run_where_they_are_errors(source: Path, re
         answer_rows(source, output, reader, resume=True)
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_what_a_killed_run_left_of_its_end_goes(source: Path, reader: Path, resume: bool) -> None:
+    output = source.with_name("answers.jsonl")
+    answer_rows(source, output, reader)
+    left = source.with_name("..answers.jsonl.done.abcd_123.partial")
+    left.write_text("{")
+    assert answer_rows(source, output, reader, resume=resume).before == resume
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
 def test_a_prefix_keeps_columns_with_names_of_answers(
     source: Path, reader: Path, ending: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabir.bulk.engines import AnsweredChunk
 from fabir.errors import InputError
-from fabir.files import followed, permissions, write_json
+from fabir.files import followed, permissions, remove_partial, write_json
 
 
 class Journal:
@@ -52,6 +52,7 @@ class Journal:
         self._settings = settings
         self._resumable = resumable
         self._end = output.with_name(f".{output.name}.done")
+        remove_partial(self._end)
         self.complete = resume and self._is_complete(output)
         unfinished = not self.complete and self._journal.exists()
         length = self._read(settings, resume) if unfinished else 0
