@@ -14,6 +14,7 @@ from fabir.layers.attention import (
     Projection,
     _Logits,
     _MixKeys,
+    dot_product_attention,
 )
 
 BATCH, QUERIES, KEYS, DIM, HEADS = 3, 9, 6, 12, 4
@@ -247,6 +248,25 @@ def padded(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Twice as long. What stands at padding is arbitrary: biases and norms leave no zeros."""
     longer = torch.cat([x, 100 * torch.randn_like(x)], dim=1)
     return longer, torch.cat([mask, torch.zeros_like(mask)], dim=1)
+
+
+@pytest.mark.parametrize("rough", [False, True])
+def test_dot_products_are_in_float32_under_autocast_too(rough: bool) -> None:
+    dtype = torch.bfloat16 if rough else torch.float32
+    query, key = (torch.randn(2, 3, 7, 4).to(dtype).requires_grad_() for _ in range(2))
+    value = torch.randn(2, 3, 7, 5).to(dtype).requires_grad_()
+    mask = torch.arange(7)[None, :, None] < torch.tensor([7, 4])[:, None, None]
+    with torch.autocast("cpu", torch.bfloat16, enabled=rough):
+        found = dot_product_attention(query, key, value, mask)
+    exact = [each.detach().float().requires_grad_() for each in (query, key, value)]
+    logits = exact[0] @ exact[1].mT / 2
+    weights = logits.masked_fill(~mask.mT[:, None], -torch.inf).softmax(dim=3)
+    expected = torch.cat((weights @ exact[2]).unbind(1), dim=2)
+    torch.testing.assert_close(found, expected)
+    change = torch.randn_like(found)
+    gradients = torch.autograd.grad(found, (query, key, value), change)
+    for ours, theirs in zip(gradients, torch.autograd.grad(expected, exact, change), strict=True):
+        torch.testing.assert_close(ours, theirs.to(dtype))
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 1), (5, 1), (5, 3)])

@@ -9,10 +9,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from fabir.layers.attention import dot_product_attention
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import Activation
 from fabir.layers.fusion import AttentionFlow, Coattention, Fusion, pointer_signs_
-from fabir.layers.masking import mask_bias, masked_softmax
+from fabir.layers.masking import masked_softmax
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
 from fabir.readers.checks import check_fields, check_heads
@@ -152,9 +153,7 @@ class SelfAttention(nn.Module):
             part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in parts
         )
         value = values[0] if values else x[:, None].expand(-1, self.heads, -1, -1)
-        bias = mask_bias(mask, query.dtype)[:, None]
-        attended = nn.functional.scaled_dot_product_attention(query, key, value, bias)
-        attended = self.output(attended.transpose(1, 2).flatten(2)).relu()
+        attended = self.output(dot_product_attention(query, key, value, mask)).relu()
         return x + attended if self.skip else attended
 
 

@@ -9,17 +9,15 @@ from functools import partial
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fabir.data.batches import Batch, SpanLogits
-from fabir.layers.attention import AttentionWeights, Projection
+from fabir.layers.attention import AttentionWeights, Projection, dot_product_attention
 from fabir.layers.convolution import Convolution, SeparableConvolution
 from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import CharacterConvolution, Embedding, VocabularySizes
 from fabir.layers.feedforward import FeedForward
 from fabir.layers.fusion import AttentionFlow, Init, initialise_
-from fabir.layers.masking import mask_bias
 from fabir.layers.pointer import mask_logits
 from fabir.layers.position import trigonometric_positions
 from fabir.layers.recurrent import Bidirectional
@@ -265,9 +263,7 @@ class _SelfAttention(nn.Module):
         maps = self.weights.query, self.weights.key, self.words.value
         sizes = self.words.heads, -1
         query, key, value = (each(x).unflatten(2, sizes).transpose(1, 2) for each in maps)
-        bias = mask_bias(mask, query.dtype)[:, None]
-        attended = F.scaled_dot_product_attention(query, key, value, bias)
-        return self.words.output(attended.transpose(1, 2).flatten(2))
+        return self.words.output(dot_product_attention(query, key, value, mask))
 
 
 class _FedForward(nn.Module):
