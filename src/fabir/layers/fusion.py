@@ -280,7 +280,13 @@ class _AdditiveLogits(torch.autograd.Function):
 
 
 def _together(words: Tensor, queries: Tensor) -> Tensor:
-    return (words[:, None] + queries[:, :, None]).tanh_()
+    return fast_tanh_(words[:, None] + queries[:, :, None])
+
+
+def fast_tanh_(x: Tensor) -> Tensor:
+    """`x.tanh_()`, on a CPU as `2 sigmoid(2 x) - 1`: there torch's sigmoid (2.13) takes a sixth of
+    the time of its tanh. They differ by a rounding of 1."""
+    return x.tanh_() if x.is_cuda else x.mul_(2).sigmoid_().mul_(2).sub_(1)
 
 
 def _at_a_time(words: Tensor) -> int:

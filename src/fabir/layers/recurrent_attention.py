@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fabir.layers.fusion import Fusion, Gate, matching_additive_
+from fabir.layers.fusion import Fusion, Gate, fast_tanh_, matching_additive_
 from fabir.layers.masking import mask_bias
 from fabir.layers.recurrent import reorder, reversed_order
 
@@ -140,7 +140,7 @@ class _Steps(torch.autograd.Function):
         for t in range(steps):
             state = states[t]
             query = torch.baddbmm(queries[t], state, from_state.mT)
-            together = (prepared + query[:, :, None]).tanh_()
+            together = fast_tanh_(prepared + query[:, :, None])
             logits = torch.bmm(together.view(rows), to_v).view(weights[t].shape)
             torch.softmax(logits.add_(bias), dim=2, out=weights[t])
             attended = torch.bmm(weights[t].transpose(0, 1), question)
@@ -201,7 +201,7 @@ class _Steps(torch.autograd.Function):
             d_logits = torch.ops.aten._softmax_backward_data(
                 d_weights.transpose(0, 1), weights[t], 2, read.dtype
             )
-            together = (prepared + queries[t, :, :, None]).tanh_()
+            together = fast_tanh_(prepared + queries[t, :, :, None])
             d_v.baddbmm_(d_logits.reshape(ways, 1, -1), together.view(rows))
             d_together = torch.ops.aten.tanh_backward(d_logits[..., None] * matched, together)
             d_prepared += d_together
