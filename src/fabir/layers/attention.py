@@ -339,8 +339,8 @@ class CrossAttention(nn.Module):
 def dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     """torch's scaled dot-product attention over the words of a text.
 
-    On a CPU it is in float32, also under autocast to bfloat16, where its gradient takes four times
-    as long (torch 2.13).
+    Where it needs a gradient on a CPU it is in float32, also under autocast to bfloat16, in which
+    the gradient takes four times as long (torch 2.13).
 
     Shape:
         query, key: [batch, heads, length, key_dim]
@@ -348,7 +348,7 @@ def dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tenso
         mask: [batch, length, 1], True on real tokens
         result: [batch, length, heads * value_dim]
     """
-    exact = torch.is_autocast_enabled("cpu") and query.device.type == "cpu"
+    exact = query.requires_grad and query.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     with torch.autocast("cpu", enabled=False) if exact else nullcontext():
         if exact:
             query, key, value = query.float(), key.float(), value.float()

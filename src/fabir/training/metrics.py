@@ -19,8 +19,8 @@ def log_metrics(folder: Path, **values: float) -> None:
 
 
 def forget_metrics(folder: Path, step: int) -> None:
-    """Drop the lines after `step`, the last that the checkpoint knows of: a resumed run writes them
-    again. So does it any that is cut short."""
+    """Drop the lines after `step`, the last that the checkpoint knows of, and any cut short: a
+    resumed run writes them again."""
     path = folder / FILE
     if not path.exists():
         return
