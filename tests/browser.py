@@ -114,12 +114,13 @@ class Page:
         """Whether nothing scrolls sideways."""
         return self.run("document.documentElement.scrollWidth <= innerWidth")
 
-    def accessibility_violations(self) -> list[str]:
-        """What axe-core finds by all its rules, best practices too; frames are not entered."""
+    def accessibility_violations(self, part: str = "html") -> list[str]:
+        """What axe-core finds in the elements that the selector `part` names, by all its rules,
+        best practices too; frames are not entered."""
         self.browser.execute_script(_axe())
         options = "{iframes: false, resultTypes: ['violations']}"  # it describes these nodes alone
         found = self.browser.execute_async_script(
-            f"axe.run({options}).then(arguments[0], error => arguments[0](`${{error}}`))"
+            f"axe.run({part!r}, {options}).then(arguments[0], error => arguments[0](`${{error}}`))"
         )
         return [
             f"{each['id']}: {node['html']}"

@@ -118,4 +118,6 @@ def test_axe_finds_nothing(page: Path, address: str, browser: Page) -> None:
     folder = page.parent if page.name == "README.md" else page.with_suffix("")
     browser.browser.get(f"{address}/{folder.as_posix()}/")
     assert browser.run("document.title") != "Error response"
-    assert browser.accessibility_violations() == []
+    # What stands around the text is the same on every page.
+    part = "html" if page == Path("README.md") else "article"
+    assert browser.accessibility_violations(part) == []
