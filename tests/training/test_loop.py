@@ -142,15 +142,15 @@ def test_losses_between_two_lines_are_averaged(
         ),
         (
             True,
-            {"optimiser": "sgd", "momentum": 0.9, "l2": 0.01, "schedule": "steps"}
-            | {"milestones": (1, 2)},
+            {"optimiser": "sgd", "momentum": 0.9, "schedule": "steps", "milestones": (1, 2)},
         ),
+        (False, {"optimiser": "sgd", "l2": 0.01}),  # which has no state
         (
             True,
             {"optimiser": "adagrad", "schedule": "annealed", "annealing": 0.01, "word_rows": 5},
         ),
     ],
-    ids=["average", "average-last-evaluation", "muon", "adadelta", "momentum", "adagrad"],
+    ids=["average", "average-last-evaluation", "muon", "adadelta", "momentum", "sgd", "adagrad"],
 )
 def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(
     files: Files,
