@@ -128,6 +128,16 @@ def test_characters_have_the_precision_of_products() -> None:
     torch.testing.assert_close(found.float(), layer(characters), atol=0.01, rtol=0)
 
 
+def test_characters_start_with_the_spread_asked_for() -> None:
+    tables = []
+    for spread in 1.0, 0.1:
+        torch.manual_seed(0)
+        tables.append(CharacterConvolution(300, 8, [6], [2], spread=spread).table.weight)
+    assert tables[0][1:].std().item() == pytest.approx(1, rel=0.05)
+    torch.testing.assert_close(tables[1], 0.1 * tables[0])
+    assert not tables[1][0].any()  # padding
+
+
 def test_word_and_characters_are_mapped_and_joined() -> None:
     torch.manual_seed(0)
     characters = CharacterConvolution(9, 4, [6], [2])

@@ -164,6 +164,16 @@ def test_random_init_draws_what_matching_init_sets(name: str, weights: set[str])
         assert drawn[part].abs().max() < largest * drawn[part].shape[-1] ** -0.5
 
 
+@pytest.mark.parametrize(("name", "spread"), [("bidaf", 1.0), ("a3-charemb", 0.1)])
+def test_character_embeddings_start_as_wide_as_configured(name: str, spread: float) -> None:
+    """A3's are small: as large as in BiDAF they drown its words (docs/readers.md)."""
+    run = load_config(name)
+    table = small_reader(run.reader, run.network).network.state_dict()[
+        "embedding.characters.table.weight"
+    ]
+    assert table[1:].std().item() == pytest.approx(spread, rel=0.2)
+
+
 def shipped(name: str, **changes: Any) -> tuple[str, Any]:
     run = load_config(name)
     return run.reader, replace(run.network, **changes)
@@ -176,6 +186,7 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
         (BidafConfig, {"character_widths": (3, 0)}, r"character_widths must be 1 or more"),
         (A3Config, {"character_filters": 2}, r"no more widths than .* \(2, 3, 4\) and 2"),
         (BidafConfig, {"modelling_layers": -1}, "modelling_layers must be from 0 to 100, got -1"),
+        (BidafConfig, {"character_spread": 0.0}, "character_spread must be above 0, got 0.0"),
         (A3Config, {"sentinels": "common"}, "sentinels is of coattention: .* trilinear has none"),
         (A3Config, {"attention": "flow", "keep_passage": True}, "keep_passage is of coattention"),
         (A3Config, {"attention": "flow", "skip": True}, "skip is of self-attention: .* flow has"),

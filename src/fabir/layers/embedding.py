@@ -105,6 +105,7 @@ class CharacterConvolution(nn.Module):
             with as much
         windows: "overhanging" or "valid"
         highway_layers: highway layers after the activation, over characters alone
+        spread: standard deviation of the character embeddings at initialisation
         dropout: rate on character embeddings
 
     Shape:
@@ -123,12 +124,15 @@ class CharacterConvolution(nn.Module):
         margin: int = 0,
         windows: CharacterWindows = "overhanging",
         highway_layers: int = 0,
+        spread: float = 1.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.widths, self.margin, self.size = tuple(widths), margin, sum(filters)
         self.valid = windows == "valid"
         self.table = nn.Embedding(characters, dim, padding_idx=0)
+        with torch.no_grad():
+            self.table.weight.mul_(spread)
         self.dropout = Dropout(dropout)
         self.linears = nn.ModuleList(
             nn.Linear(width * dim, size) for width, size in zip(widths, filters, strict=True)

@@ -62,6 +62,7 @@ class A3Config(BidafConfig):
     character_widths: tuple[int, ...] = (2, 3, 4)
     character_margin: int = 1
     character_activation: Activation = "none"
+    character_spread: float = 0.1
     word_dim: int = 100
     joined_dim: int = 100
     backwards: Literal["strongest", "through"] = "through"

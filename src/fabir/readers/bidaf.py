@@ -40,6 +40,7 @@ class BidafConfig:
         character_windows: the last filters overhang a word's end ("overhanging"), or end within it
             and as much padding after it ("valid")
         character_activation: activation after the maximum over a word's characters
+        character_spread: standard deviation of the character embeddings at initialisation
         word_dim: size of a linear map of word rows; 0 for the rows themselves
         word_activation: activation after that map
         joined_dim: size of a linear map of word and characters together; 0 for side by side
@@ -65,6 +66,7 @@ class BidafConfig:
     character_margin: int = 0
     character_windows: CharacterWindows = "overhanging"
     character_activation: Activation = "relu"
+    character_spread: float = 1.0
     word_dim: int = 0
     word_activation: Activation = "none"
     joined_dim: int = 0
@@ -84,6 +86,7 @@ class BidafConfig:
             sizes=("character_dim", "character_filters", "hidden"),
             counts=("character_margin", "highway_layers", "modelling_layers"),
             rates=("dropout",),
+            positive=("character_spread",),
         )
         for name in ("word_dim", "joined_dim"):
             if getattr(self, name):  # 0 is for none
@@ -198,6 +201,7 @@ def _embedding(config: BidafConfig, sizes: VocabularySizes) -> Embedding:
             margin=config.character_margin,
             windows=config.character_windows,
             highway_layers=of_characters,
+            spread=config.character_spread,
             dropout=config.dropout,
         )
     return Embedding(
