@@ -12,6 +12,7 @@ import argparse
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     model = TorchModel.load(options.model)
     found: dict[str, list[list[float]]] = defaultdict(list)
-    for case, _ in zip(cases(model, options.data), range(options.questions), strict=False):
+    for case in islice(cases(model, options.data), options.questions):
         for each in explain(model, case.question, case.passage).maps:
             if each.texts != ("passage", "passage"):
                 continue
