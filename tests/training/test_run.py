@@ -423,6 +423,21 @@ def test_a_reader_of_another_size_cannot_be_trained_on(files: Files, tmp_path: P
         )
 
 
+def test_words_that_do_not_fit_a_reader_are_told(files: Files, tmp_path: Path) -> None:
+    train_tiny(files, tmp_path / "first", CONFIG)
+    model = TorchModel.load(tmp_path / "first")
+    vocabulary, rows = model.vocabulary, model.fixed_rows
+    others = {
+        "know other characters": (replace(vocabulary, characters="x"), rows),
+        f"have {rows.shape[1]} dimensions, and those of .* 2$": (vocabulary, rows[:, :2]),
+    }
+    for number, (message, (known, fixed)) in enumerate(others.items()):
+        words = tmp_path / f"words {number}"
+        TorchModel.build("fabir", CONFIG.network, known, fixed).save(words)
+        with pytest.raises(InputError, match=message):
+            train_tiny(files, tmp_path / "second", CONFIG, start=tmp_path / "first", words=words)
+
+
 def test_readers_share_words(files: Files, tmp_path: Path) -> None:
     train_tiny(files, tmp_path / "first", run_config(epochs=1, learning_rate=0.1, word_rows=5))
     options = {"vectors": None, "words": tmp_path / "first"}

@@ -274,6 +274,12 @@ def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel
             reader = _sharing(config, words)
         else:
             reader = TorchModel.build(config.reader, config.network, old.vocabulary, old.fixed_rows)
+        if reader.vocabulary.characters != old.vocabulary.characters:
+            raise InputError(f"the models in {start} and {words} know other characters")
+        if (ours := old.fixed_rows.shape[1]) != (theirs := reader.fixed_rows.shape[1]):
+            raise InputError(
+                f"the word vectors of {start} have {ours} dimensions, and those of {words} {theirs}"
+            )
         reader.no_answer_threshold = old.no_answer_threshold
         new = reader.network.state_dict()
         head, rows = (
@@ -289,8 +295,6 @@ def _continued(config: RunConfig, start: Path, words: Path | None) -> TorchModel
             f"the model {start} has another network than the configuration: leave `reader` and "
             "`network` out of it, or name no configuration, to take the model's"
         ) from error
-    if reader.vocabulary.characters != old.vocabulary.characters:
-        raise InputError(f"the models in {start} and {words} know other characters")
     return reader
 
 
