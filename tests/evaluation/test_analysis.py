@@ -106,6 +106,19 @@ def test_an_interval_is_that_of_a_share_of_many(share: float) -> None:
     assert upper - mean == pytest.approx(half, rel=0.15)
 
 
+def test_a_difference_is_over_the_same_questions() -> None:
+    """Each other model is right where the first one is, and on some questions more or less."""
+    data = dataset()
+    measured = analysed(data, first=3, better=1, same=3)["readers"]
+    assert "difference" not in measured["first"]
+    assert measured["same"]["difference"]["f1"] == [0, 0, 0]
+    gain, lower, upper = measured["better"]["difference"]["exact"]
+    assert gain == pytest.approx(200 / len(data), abs=0.01)
+    assert 0 <= lower < gain < upper
+    alone = [measured[name]["all"]["exact"] for name in ("first", "better")]
+    assert upper - lower < sum(above - below for _, below, above in alone)
+
+
 def test_the_worst_questions_are_wrong_ones_and_the_surest_first() -> None:
     data = dataset()
     found = readings(data, wrong=3)

@@ -123,6 +123,18 @@ def test_the_page_names_what_it_shows(tmp_path: Path) -> None:
     assert list(contents.values())[-2:] == ["Calibration", "Worst questions"]
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_other_readers_are_compared_with_the_first(tmp_path: Path) -> None:
+    analysis = analysed(dataset(), one=2, other=5)
+    analysis["readers"]["other"]["difference"]["f1"] = [-0.5, -1.25, 0.25]
+    text = write_report(analysis, tmp_path).read_text(encoding="utf-8")
+    section = text.partition("All questions</h2>")[2].partition("<h2")[0]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</", line) for line in section.split("<tr>")[1:]]
+    assert rows[0] == ["reader", "F1", "EM", "F1 above one", "EM above one"]
+    assert rows[1][3:] == ["-", "-"]
+    assert rows[2][3] == "-0.50 [-1.25, +0.25]"
+
+
 def test_a_report_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_report(tmp_path)
     monkeypatch.setitem(sys.modules, "jinja2", None)

@@ -50,8 +50,9 @@ def analyse(
         Plain values for JSON. `readers` has for each model `groups` by grouping and label, with
         `count`, and with `f1` and `exact` as `[mean, lower, upper]` in percent; the bounds are a
         bootstrap's 95 % interval. It also has `calibration`, and for SQuAD 2.0 data `no_answer`, a
-        confusion matrix. `questions` has one row for each question. `worst` has the numbers of the
-        rows with the lowest F1.
+        confusion matrix. All models but the first have `difference`, how much higher their scores
+        are than the first one's on the same questions, with an interval too. `questions` has one
+        row for each question. `worst` has the numbers of the rows with the lowest F1.
 
     Raises:
         InputError: no question has an answer, one is not labelled, or `found` is empty.
@@ -79,6 +80,9 @@ def analyse(
             for _, question in pairs
         ]
         models[name] = _measure(data, name, readings, given, questions, unknown)
+    first, *others = models
+    for name in others:
+        models[name]["difference"] = summary(_scores(questions, name) - _scores(questions, first))
     return {"readers": models, "questions": questions, "worst": _worst(questions)}
 
 
@@ -119,6 +123,12 @@ def _measure(
         "calibration": calibration_of(sure, scores[:, 0] >= 100 * RIGHT),
     }
     return model | {"no_answer": _confusion(questions, given)} if not answerable else model
+
+
+def _scores(questions: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
+    """[questions, 2]: F1 and EM of a model."""
+    given = [row["readers"][name] for row in questions]
+    return np.array([(each["f1"], each["exact"]) for each in given], float)
 
 
 def _confidence(reading: Reading, text: str, answerable: bool) -> float:

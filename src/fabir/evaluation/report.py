@@ -243,8 +243,13 @@ def _template() -> Any:
 
 def _sections(analysis: dict[str, Any], folder: Path) -> Iterator[_Section]:
     models = analysis["readers"]
+    headings, first = ["reader", *_SCORES.values()], next(iter(models))
     rows = [[model, *_intervals(measured["all"])] for model, measured in models.items()]
-    yield _Section("All questions", _Table("Scores", ["reader", *_SCORES.values()], rows))
+    if any("difference" in measured for measured in models.values()):
+        headings += [f"{score} above {first}" for score in _SCORES.values()]
+        for row, measured in zip(rows, models.values(), strict=True):
+            row += _intervals(measured.get("difference"), "+.2f")
+    yield _Section("All questions", _Table("Scores", headings, rows))
     for name, labels in _groupings(analysis).items():
         scores = [f"{model} {score}" for model in models for score in _SCORES.values()]
         rows = [
@@ -270,12 +275,12 @@ def _sections(analysis: dict[str, Any], folder: Path) -> Iterator[_Section]:
         yield _Section("Worst questions", _worst(analysis))
 
 
-def _intervals(group: dict[str, Any] | None) -> list[str]:
+def _intervals(group: dict[str, Any] | None, form: str = ".1f") -> list[str]:
     """F1 and EM of a group with their intervals; dashes for a group without questions."""
     if group is None:
         return ["-"] * len(_SCORES)
-    scores = (group[key] for key in _SCORES)
-    return [f"{mean:.1f} [{lower:.1f}, {upper:.1f}]" for mean, lower, upper in scores]
+    scores = ([format(value, form) for value in group[key]] for key in _SCORES)
+    return [f"{mean} [{lower}, {upper}]" for mean, lower, upper in scores]
 
 
 def _worst(analysis: dict[str, Any]) -> _Table:
