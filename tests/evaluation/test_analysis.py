@@ -108,7 +108,7 @@ def test_an_interval_is_that_of_a_share_of_many(share: float) -> None:
 
 
 def test_a_difference_is_over_the_same_questions() -> None:
-    """Two of four wrong answers are shared, so the interval has half the variance of two samples."""
+    """Two wrong answers of four are shared: half the variance of questions that are not paired."""
     data = dataset()
     measured = analysed(data, first=3, better=1, same=3)["readers"]
     assert "difference" not in measured["first"]
