@@ -1,31 +1,21 @@
 """The examples run: data to fine-tune on, and the configurations of the page about training."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 from fabir.data.convert import convert
 from fabir.runtime.torch_model import TorchModel
 from fabir.training.config_files import load_config
 from fabir.training.inputs import RunFiles
 from fabir.training.run import prepare
+from scripts import load_script
 from tiny import Files
 
 ROOT = Path(__file__).parent.parent
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_data_sheets_have_every_answer_once(tmp_path: Path) -> None:
-    load("data_sheets").write(tmp_path / "train.csv", 60, 1)
+    load_script("examples/data_sheets.py").write(tmp_path / "train.csv", 60, 1)
     made = convert(tmp_path / "train.csv")
     assert made.notes == []
     assert len(made.data) == made.answers == 480

@@ -3,13 +3,14 @@
 tests/docs/test_pages.py runs its other programs.
 """
 
-import importlib.util
 import re
 import warnings
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from scripts import load_script
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "from-transformers.md").read_text(encoding="utf-8")
@@ -20,13 +21,7 @@ SCORE = re.compile(r"\((\d\.\d\d)\)")
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    path = ROOT / "benchmarks" / "from_transformers.py"
-    spec = importlib.util.spec_from_file_location("from_transformers", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/from_transformers.py")
 
 
 def row(page: str, name: str) -> list[str]:

@@ -1,6 +1,5 @@
 """dev/self_attention.py measures what its page says, on small texts."""
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,19 +9,13 @@ import pytest
 
 from fabir.data.squad import write_squad
 from factories import small_reader
+from scripts import load_script
 from tiny import dataset
-
-SCRIPT = Path(__file__).parents[2] / "dev/self_attention.py"
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("self_attention", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("dev/self_attention.py")
 
 
 def test_words_are_told_apart_by_their_distance_from_the_answer(script: ModuleType) -> None:

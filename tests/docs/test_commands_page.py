@@ -1,23 +1,16 @@
 """docs/commands.md is what the parsers of the commands say, and says what each argument is."""
 
-import importlib.util
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("commands_page", ROOT / "dev/commands_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("dev/commands_page.py")
 
 
 def test_it_is_up_to_date(script: ModuleType) -> None:

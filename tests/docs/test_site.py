@@ -3,7 +3,6 @@
 It has no dead link, and axe-core finds nothing on any page.
 """
 
-import importlib.util
 import threading
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from browser import Page, chromium, needs_axe, needs_chromium
+from scripts import load_script
 
 pytest.importorskip("zensical")
 ROOT = Path(__file__).parents[2]
@@ -24,12 +24,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("site_script", ROOT / "dev" / "site.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("dev/site.py")
 
 
 def pages(navigation: Any) -> list[str]:
