@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fabir.data.squad import write_squad
+from fabir.explain.page import explain
 from factories import small_reader
 from scripts import load_script
 from tiny import dataset
@@ -30,6 +31,28 @@ def test_even_attention_is_one(script: ModuleType) -> None:
     assert script.multiple_of_even(np.full((2, 8), 1 / 8), [3, 4]) == pytest.approx(1)
     weights = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     assert script.multiple_of_even(weights, [0]) == pytest.approx((2 + 1) / 2)
+
+
+def test_the_words_of_a_case_are_those_of_its_answers(script: ModuleType, tmp_path: Path) -> None:
+    data = tmp_path / "data.json"
+    write_squad(dataset(), data)
+    model = small_reader("rnet")
+    answers = {
+        question.text: question.answers[0].text
+        for passage in dataset().passages
+        for question in passage.questions
+    }
+    cases = list(script.cases(model, data))
+    assert len(cases) == len({case.passage for case in cases}) > 3
+    for case in cases:
+        words = next(
+            each.rows
+            for each in explain(model, case.question, case.passage).maps
+            if each.texts == ("passage", "passage")
+        )
+        told = "".join(words[place] for place in case.answer)
+        assert told == answers[case.question].replace(" ", "")
+        assert not set(case.answer) & set(case.other)
 
 
 def test_an_untrained_reader_is_nearly_even(
