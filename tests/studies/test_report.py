@@ -75,6 +75,20 @@ def test_the_budget_is_described_whole() -> None:
     assert "to train on, epochs 6, init matching, word_count 3." in text
 
 
+def test_a_setting_that_no_rows_network_has_is_not_in_the_budget() -> None:
+    budget = RESULTS["budget"] | {"network": {"init": "matching", "heads": 4}}
+    config = {"network": {"heads": 4}}
+    rows = {
+        name: [run | {"conditions": run["conditions"] | {"config": config}} for run in runs]
+        for name, runs in RESULTS["rows"].items()
+    }
+    text = render(RESULTS | {"budget": budget, "rows": rows})
+    assert "to train on, epochs 6, heads 4." in text
+    rows["a"] = RESULTS["rows"]["a"]  # does not say what it has
+    text = render(RESULTS | {"budget": budget, "rows": rows})
+    assert "to train on, epochs 6, init matching, heads 4." in text
+
+
 def runs(*f1: float) -> list[dict[str, Any]]:
     measured = [{"f1": each, "exact": each - 10, "epochs": 6.0} for each in f1]
     return [

@@ -62,7 +62,7 @@ def render(results: dict[str, Any]) -> str:
         "",
         f"The paper's figures: {results['source']}",
         "",
-        f"Budget: {_describe(budget)}.",
+        f"Budget: {_describe(budget, measured)}.",
         "",
         *_exceptions(measured),
         f"Trained on {data['train']}, measured on {data['dev']}, word vectors {data['vectors']}.",
@@ -215,9 +215,15 @@ def _values(training: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in training.items())
 
 
-def _describe(budget: dict[str, Any]) -> str:
+def _describe(budget: dict[str, Any], measured: dict[str, list[dict[str, Any]]]) -> str:
+    """The budget's settings, without those of a network that no row has."""
+    found = [run["conditions"] for runs in measured.values() for run in runs]
+    # Rows that do not record their configuration may have any setting, as may rows to come.
+    configs = [each.get("config", budget) for each in found] or [budget]
+    had = {key for config in configs for key in config.get("network", {})}
+    network = {key: value for key, value in budget.get("network", {}).items() if key in had}
     limits = {"questions": "questions to train on", "dev_questions": "questions to measure with"}
     parts = [f"at least {budget[key]:,} {what}" for key, what in limits.items() if budget[key]]
-    changed = (budget.get(section) for section in ("training", "network", "vocabulary"))
+    changed = (budget.get("training"), network, budget.get("vocabulary"))
     parts += [_values(values) for values in changed if values]
     return ", ".join(parts) or "all questions, trained as the configurations say"
