@@ -12,8 +12,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
 INTRODUCTION = """# Commands
 
 `fabir COMMAND --help` prints what this page has. Results go to stdout, everything else to stderr.
-The exit code is 0 for success and 2 for a mistake in the input or the options. It is 130 after
-Ctrl+C, and 1 for a bug in fabir.
+The exit code is 0 for success, and 2 for a mistake in the input or the options or a machine that
+refuses, such as a full disk. It is 130 after Ctrl+C and 143 after SIGTERM, but 0 for `fabir serve`,
+and 1 for a bug in fabir or a training process that was killed.
 
 <!-- Made by dev/commands_page.py: change the texts in src/fabir/commands. -->
 """

@@ -180,7 +180,8 @@ def f1_of(name: str) -> str:
 
 def test_a_row_has_not_the_score_of_its_base(tmp_path: Path) -> None:
     assert "73.1 after 18 epochs" in f1_of("fabir")
-    assert f1_of("fabir-2-heads") == f1_of("fast") == "not measured for this row"
+    assert f1_of("fabir-2-heads") == "not measured for this row"
+    assert "without the head" in f1_of("fast")
     table = "base: {reader: fabir, card: {F1: 3, time: 9}}\nrows: {a: , b: {network: {heads: 2}}}\n"
     path = write(tmp_path, table)
     assert card_text(f"{path}:a") == "F1:      3\ntime:    9\n"

@@ -71,7 +71,11 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         help="SQuAD files",
     )
     words = parser.add_mutually_exclusive_group()
-    words.add_argument("--vectors", metavar="FILE", help="GloVe: .txt, .txt.gz or .zip")
+    words.add_argument(
+        "--vectors",
+        metavar="FILE",
+        help="GloVe, word2vec or fastText as text: .txt, .txt.gz or .zip",
+    )
     words.add_argument(
         "--words",
         type=path,

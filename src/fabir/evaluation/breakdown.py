@@ -1,7 +1,7 @@
 """Groups of questions: by type, by the lengths of question, answer and passage, and by the words
 that a model has no vector for.
 
-The FABIR paper shows scores by types and lengths (III-C, Figures 3 to 6). Where the paper does not
+The FABIR paper shows scores by types and lengths (IV-C, Figures 3 to 6). Where the paper does not
 give the bounds of an interval, the bounds here are this project's own.
 """
 
