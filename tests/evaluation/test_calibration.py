@@ -94,6 +94,18 @@ def test_calibrated_probabilities_tell_questions_apart(data: Dataset) -> None:
         assert all(0 <= error < 0.3 for error in found.report[kind].values())
 
 
+def test_an_article_is_one_wherever_its_passages_stand(data: Dataset) -> None:
+    passages = data.passages[:6]
+    by_article = [replace(each, title=str(n // 2)) for n, each in enumerate(passages)]
+    apart = [*by_article[::2], *by_article[1::2]]
+    predictor = Predictor.load()
+    reports = [
+        calibrate(predictor, Dataset(tuple(each), "v2.0")).report for each in (by_article, apart)
+    ]
+    for kind in ("score", "no_answer"):
+        assert reports[1][kind] == pytest.approx(reports[0][kind], rel=1e-3)
+
+
 def test_the_command_writes_the_probabilities_into_the_folder(
     data: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -149,7 +149,7 @@ def test_a_rows_file_may_be_called_what_the_main_sample_is(
         article["title"] = "another"
     files.train.write_text(json.dumps(records))
     reproduce(replace(study, rows=(plain,)), "one", used, tmp_path / "a")
-    own = read_squad(tmp_path / "a" / "further-train.json.gz")
+    own = read_squad(tmp_path / "a" / "further-train.json.json.gz")
     assert {passage.title for passage in own.passages} == {"another"}
     steps = json.loads((tmp_path / "a" / "plain" / "metrics.jsonl").read_text().splitlines()[-1])
     assert steps["step"] > len(list(own.questions)) / TRAINING["batch_size"] + 1

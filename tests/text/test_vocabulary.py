@@ -24,6 +24,12 @@ def test_padding_and_unknown_come_before_trained_and_fixed_words() -> None:
     assert SOME.word_row("weir") == SOME.word_row("") == UNKNOWN == 1
 
 
+@pytest.mark.parametrize("number", [-1, 257])
+def test_a_model_that_could_not_be_opened_is_not_configured(number: int) -> None:
+    with pytest.raises(ValueError, match="max_characters must be from 0 to 256"):
+        VocabularyConfig(max_characters=number)
+
+
 def test_its_repr_counts_what_it_has() -> None:
     assert repr(SOME) == "<Vocabulary: 4 words, 5 characters>"
 

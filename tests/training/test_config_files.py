@@ -202,6 +202,9 @@ def test_cards_have_the_scores_of_the_short_budget() -> None:
 
 def test_a_card_changes_nothing(tmp_path: Path) -> None:
     plain = load_config(write(tmp_path, "reader: fabir\n"))
+    table = write(tmp_path, "base: {reader: fabir, card: 5}\nrows: {a: {network: {heads: 2}}}\n")
+    assert card_text(f"{table}:a") == ""
+    assert card_text(str(write(tmp_path, "reader: fabir\ncard: {1: 3}\n"))) == "1:       3\n"
     path = write(tmp_path, "reader: fabir\ncard: {F1: 3}\n")
     assert load_config(path) == plain
     assert card_text(str(path)) == "F1:      3\n"

@@ -8,6 +8,7 @@ from unittest.mock import DEFAULT, Mock
 import numpy as np
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from torch.nn.utils import parameters_to_vector
 
 from fabir.answer.predictor import Predictor
@@ -363,6 +364,25 @@ def test_dropout_may_begin_after_some_epochs(
     without, late = losses[: 2 * PER_EPOCH], losses[2 * PER_EPOCH :]
     assert late[:6] == without[:6]
     assert late[6] != without[6]
+
+
+def test_a_launchers_environment_changes_no_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+    for environment in ({}, {"MIXED_PRECISION": "bf16", "GRADIENT_ACCUMULATION_STEPS": "4"}):
+        for name, value in environment.items():
+            monkeypatch.setenv(f"ACCELERATE_{name}", value)
+        AcceleratorState._reset_state(reset_partial_state=True)
+        torch.manual_seed(0)
+        given = {"optimiser": "sgd", "learning_rate": 1.0, "schedule": "constant"}
+        trainer = trainer_of(dataset(), tmp_path / str(len(steps)), **given, warmup_steps=0)
+        before = parameters_to_vector(trainer.reader.network.parameters()).detach().clone()
+        trainer.step()
+        after = parameters_to_vector(trainer.reader.network.parameters()).detach()
+        steps.append(after - before)
+        assert trainer.accelerator.mixed_precision == "no"
+    torch.testing.assert_close(*steps)
 
 
 def test_clipping_limits_the_step(files: Files, tmp_path: Path) -> None:

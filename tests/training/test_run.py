@@ -78,6 +78,34 @@ def test_a_finished_run_says_so_before_anything_is_read(
     assert capsys.readouterr().err == f"{tmp_path} is trained to its end (1 epoch)\n"
 
 
+def test_a_run_that_was_never_evaluated_is_not_finished_by_fewer_epochs(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Trainer.step
+
+    def dying(self: Trainer, *rows: Any) -> Any:
+        if self.progress.epoch == 1:
+            raise KeyboardInterrupt
+        return step(self, *rows)
+
+    monkeypatch.setattr(Trainer, "step", dying)
+    settings: dict[str, Any] = {"evaluations": 0, "checkpoint_minutes": 0}
+    with pytest.raises(KeyboardInterrupt):
+        train_tiny(files, tmp_path, run_config(epochs=3, **settings))
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"nothing was evaluated yet.*training\.epochs 2 or more"):
+        train_tiny(files, tmp_path, run_config(epochs=1, **settings), resume=True)
+    assert train_tiny(files, tmp_path, run_config(epochs=2, **settings), resume=True) > 0
+
+
+def test_processes_are_not_counted_twice(
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(InputError, match="counted twice: by the launcher and by --processes"):
+        train_tiny(files, tmp_path, CONFIG, processes=2)
+
+
 def test_vectors_that_do_not_fit_are_found_before_questions_are_read(
     files: Files, tmp_path: Path
 ) -> None:
@@ -196,7 +224,7 @@ def test_nothing_cannot_be_resumed(files: Files, tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("changed", ["network", "vocabulary", "train", "vectors"])
+@pytest.mark.parametrize("changed", ["network", "vocabulary", "characters", "train", "vectors"])
 def test_other_settings_or_files_cannot_be_resumed(
     files: Files, tmp_path: Path, changed: str
 ) -> None:
@@ -206,6 +234,8 @@ def test_other_settings_or_files_cannot_be_resumed(
         config = run_config({"dropout_input": 0.2}, epochs=2)
     elif changed == "vocabulary":
         config = replace(config, vocabulary=VocabularyConfig(word_count=0, character_count=2))
+    elif changed == "characters":
+        config = replace(config, vocabulary=replace(config.vocabulary, max_characters=3))
     elif changed == "train":
         train = tmp_path / "train.json"
         train.write_text(files.train.read_text().replace("flowers", "clovers"))
@@ -344,14 +374,36 @@ def test_a_new_reader_needs_vectors(files: Files, tmp_path: Path) -> None:
         train_tiny(files, tmp_path / "run", CONFIG, vectors=None)
 
 
-def test_without_a_dev_file_a_tenth_of_the_passages_is_held_back(
-    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    passages = [
-        replace(each, questions=tuple(replace(q, id=f"{copy}-{q.id}") for q in each.questions))
+def passages_twice(end: str) -> list[Passage]:
+    """Those of the data, and once more with `end` behind their texts."""
+    return [
+        replace(
+            each,
+            text=each.text + end * copy,
+            questions=tuple(replace(q, id=f"{copy}-{q.id}") for q in each.questions),
+        )
         for copy in range(2)
         for each in dataset().passages
     ]
+
+
+def test_a_passage_that_stands_twice_is_held_back_twice_or_not_at_all(tmp_path: Path) -> None:
+    passages = passages_twice(" Again.")
+    train = tmp_path / "rows.json"
+    rows = [replace(each, questions=(q,)) for each in passages for q in each.questions]
+    write_squad(Dataset(tuple(rows[::2] + rows[1::2]), "1.1"), train)
+    files = RunFiles(train=(train,), hold_back=True)
+    (trained,) = files.read_train()
+    held = files.read_dev()
+    assert len(held)
+    assert len(trained) + len(held) == len(rows)
+    assert not {each.text for each in held.passages} & {each.text for each in trained.passages}
+
+
+def test_without_a_dev_file_a_tenth_of_the_passages_is_held_back(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = passages_twice(" Again.")
     train = tmp_path / "twice.json"
     write_squad(Dataset(tuple(passages), "1.1"), train)
     named = {"dev": None, "train": (train, files.train)}
@@ -368,13 +420,8 @@ def test_without_a_dev_file_a_tenth_of_the_passages_is_held_back(
 def test_what_is_said_of_the_training_file_is_said_once(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    passages = []
-    for copy in range(2):
-        for each in dataset().passages:
-            asked = [replace(q, id=f"{copy}-{q.id}") for q in each.questions]
-            passages.append(replace(each, questions=tuple(asked)))
     train = tmp_path / "twice.json"
-    write_squad(Dataset(tuple(passages), "2.0"), train)
+    write_squad(Dataset(tuple(passages_twice(" Again.")), "2.0"), train)
     first, *others = train.read_text().split('"is_impossible": false')
     second, *others = others
     text = '"is_impossible": false'.join([second, *others])

@@ -7,9 +7,9 @@ fitted to questions with an answer; for `no_answer` those without one have half 
 """
 
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +75,10 @@ def calibrate(predictor: Predictor, data: Dataset) -> Calibrated:
             right or none is wrong, or a question is not labelled.
     """
     check_labelled(data)
-    articles = [list(group) for _, group in groupby(data.passages, key=lambda each: each.title)]
+    by_title: defaultdict[str, list[Passage]] = defaultdict(list)
+    for passage in data.passages:
+        by_title[passage.title].append(passage)
+    articles = list(by_title.values())
     if len(articles) < 2:
         raise InputError(
             "calibration needs questions about at least two articles, which titles tell apart: "

@@ -34,7 +34,7 @@ from fabir.errors import InputError
 from fabir.files import replacing, write_json
 from fabir.runtime.settings import SETTINGS, Settings, format_states, read_json, read_states
 from fabir.text.tokens import Tokeniser, check_tokeniser
-from fabir.text.vocabulary import Vocabulary
+from fabir.text.vocabulary import MAX_CHARACTERS, Vocabulary
 
 VOCABULARY, WORDS, WEIGHTS = "vocabulary.json", "words.safetensors", "network.safetensors"
 EMBED, ENCODE, ANSWER = "words.onnx", "encode.onnx", "answer.onnx"
@@ -45,7 +45,6 @@ ONNX = VOCABULARY, WORDS, EMBED, ENCODE, ANSWER
 _SHARED = VOCABULARY, WORDS  # files that may be in the folder above
 LICENCE = "LICENSE"  # of the weights; the bundled models have one in the folder above
 BUNDLED_MODELS = Path(__file__).parents[1] / "pretrained"
-MAX_CHARACTERS = 256  # upper bound of a vocabulary's `max_characters`
 _MOST_BYTES = 1 << 30  # of vocabulary.json
 
 Write = Callable[[Path], Any]

@@ -123,7 +123,8 @@ def _scores(runs: list[dict[str, Any]], paper: dict[str, float]) -> _Row:
 
 
 def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
-    """Difference in F1 between a row and the row called `base`, ours and the paper's."""
+    """Difference in F1 between a row and the row called `base`, ours and the paper's. Ours is over
+    the seeds that both have, if there are any."""
     measured, paper = results["rows"], results["paper"]
     cells: _Row = {}
     if name == base or base not in paper:
@@ -137,6 +138,8 @@ def _against(name: str, base: str, results: dict[str, Any]) -> _Row:
         gains = [
             by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0].keys() & by_seed[1].keys()
         ]
+        if gains:
+            cells[f"F1 against {base}"] = format(statistics.fmean(gains), "+.2f")
         if len(gains) > 1:
             cells[f"F1 against {base}"] += f" ± {statistics.stdev(gains):.2f}"
     if "f1" in paper[name] and "f1" in paper[base]:

@@ -153,7 +153,7 @@ def _further(run: Run, beside: Path, questions: int, output: Path) -> tuple[Path
     found = [beside.with_name(name) for name in run.row.train]
     if missing := [path for path in found if not path.exists()]:
         raise InputError(f"row {run.row.name} trains on {missing[0]} too, which is not there")
-    parts = (output / f"further-{path.stem}.json.gz" for path in found)  # none is the main sample
+    parts = (output / f"further-{path.name}.json.gz" for path in found)  # none is the main sample
     return tuple(_sample(path, questions, part) for path, part in zip(found, parts, strict=True))
 
 

@@ -10,6 +10,7 @@ from fabir.text.tokens import Tokeniser
 
 PADDING, UNKNOWN = 0, 1  # the first two rows of words, and the first two characters
 _SPELLING = 160  # approximate bytes of a spelling, its number and its dictionary entry
+MAX_CHARACTERS = 256  # upper bound of `max_characters`
 NO_ANSWER = " "  # the token before a passage that means "no answer"; no real token is spelt so
 
 
@@ -20,7 +21,7 @@ class VocabularyConfig:
     Args:
         word_count: a word missing from the vectors is trained if seen more often than this
         character_count: a character has its own row if seen more often than this
-        max_characters: the first characters of a word, which the network reads
+        max_characters: the first characters of a word, at most 256, which the network reads
         fixed_words: how many words of the vectors file are kept, the most frequent (first) ones.
             Words seen in training are always kept. 0 keeps all
         tokeniser: "fabir", or NLTK's ("nltk"), which FABIR's authors used
@@ -31,6 +32,11 @@ class VocabularyConfig:
     max_characters: int = 20
     fixed_words: int = 0
     tokeniser: Tokeniser = "fabir"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_characters <= MAX_CHARACTERS:
+            found = self.max_characters
+            raise ValueError(f"max_characters must be from 0 to {MAX_CHARACTERS}, got {found}")
 
 
 @dataclass(frozen=True)

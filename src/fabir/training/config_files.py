@@ -91,7 +91,7 @@ def card_text(name: str) -> str:
     does not say."""
     card = _find(name)[1].get("card")
     lines = card.items() if isinstance(card, dict) else ()
-    return "".join(f"{what + ':':<8} {said}\n" for what, said in lines)
+    return "".join(f"{f'{what}:':<8} {said}\n" for what, said in lines)
 
 
 def help_of(name: str | None, start: str | Path | None) -> str:
@@ -202,7 +202,8 @@ def _read_row(path: Path, name: str) -> dict[str, Any]:
     base, rows = _read_table(path)
     if name not in rows:
         raise InputError(f"{path} has no row {name!r}, but {', '.join(rows) or 'none at all'}")
-    if rows[name] and "F1" in (base.get("card") or {}):  # which is that of the base
+    card = base.get("card")
+    if rows[name] and isinstance(card, dict) and "F1" in card:  # which is that of the base
         base = _merged(base, {"card": {"F1": "not measured for this row"}})
     return _merged(base, rows[name])
 

@@ -103,7 +103,12 @@ class RunFiles:
 
 
 def _part(data: Dataset, *, held: bool) -> Dataset:
-    """The passages that are held back, or all others."""
-    numbered = enumerate(data.passages, 1)
-    chosen = tuple(each for number, each in numbered if (number % _EVERY == 0) == held)
+    """The passages that are held back, or all others. One that stands several times, as in a table
+    of questions, is one passage."""
+    numbers: dict[str, int] = {}
+    chosen = tuple(
+        each
+        for each in data.passages
+        if (numbers.setdefault(each.text, len(numbers) + 1) % _EVERY == 0) == held
+    )
     return replace(data, passages=chosen)

@@ -65,7 +65,9 @@ class Trainer:
         self.dev, self.output = dev, output
         views = DistributedDataParallelKwargs(gradient_as_bucket_view=True)
         trackers = tracker_arguments(log_with, output)
-        self.accelerator = Accelerator(kwargs_handlers=[views], **trackers)
+        # The environment of a launcher may ask for both, which the configuration decides.
+        self.accelerator = Accelerator(mixed_precision="no", kwargs_handlers=[views], **trackers)
+        self.accelerator.gradient_accumulation_steps = 1
         self.device = self.accelerator.device
         self.main = self.accelerator.is_main_process
         self._plan: tuple[int, list[np.ndarray]] = (-1, [])  # an epoch and its batches

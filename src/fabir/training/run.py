@@ -27,7 +27,7 @@ from fabir.training.checkpoint import FILE, Progress, load_checkpoint
 from fabir.training.distillation import teacher_digest, teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.inputs import RunFiles
-from fabir.training.launch import Job, best_processes, launch
+from fabir.training.launch import Job, best_processes, in_launcher, launch
 from fabir.training.metrics import best_evaluation
 from fabir.training.notes import is_first_process, note
 from fabir.training.settings import RunConfig, TrainingConfig
@@ -71,6 +71,8 @@ def train(
                     f"{output} holds a training run: add --resume to go on, or name another"
                 )
             check_vacant(output)
+        if in_launcher() and processes not in (None, 1):
+            raise InputError("processes are counted twice: by the launcher and by --processes")
         if resume and _is_finished(progress := load_checkpoint(output)[0], config.training):
             note(f"{output} is trained to its end ({counted(progress.epoch, 'epoch')})")
             return progress.best_f1
@@ -97,9 +99,19 @@ def check_network(config: RunConfig, dim: int) -> None:
 
 
 def _is_finished(progress: Progress, config: TrainingConfig) -> bool:
+    """Whether nothing is left to do.
+
+    Raises:
+        InputError: nothing is left to do, and nothing was evaluated.
+    """
     if progress.epoch == config.epochs and not progress.batch:
-        return progress.logged == progress.step  # else the last evaluation was stopped
-    return progress.epoch >= config.epochs or progress.out_of_patience(config.patience)
+        finished = progress.logged == progress.step  # else the last evaluation was stopped
+    else:
+        finished = progress.epoch >= config.epochs or progress.out_of_patience(config.patience)
+    if finished and progress.best_f1 < 0:
+        more = progress.epoch + 1
+        raise InputError(f"nothing was evaluated yet: resume with training.epochs {more} or more")
+    return finished
 
 
 def _job(
@@ -119,8 +131,7 @@ def _job(
     settings += _ANSWERS + _answers(examples, dev) + _BATCHES + _batches(config.training)
     if resume:
         batches = len(examples.epoch(0, config.training))
-        words = len(ready.reader.fixed_rows)
-        _check_resumable(output, settings, batches, words, config.training)
+        _check_resumable(output, settings, batches, ready.reader, config.training)
     if teachers:
         places = len(examples.table.before)
         read = zip(files.read_train(quiet=True), files.train, strict=True)
@@ -202,14 +213,14 @@ def _check_tokeniser(config: RunConfig, vocabulary: Vocabulary, folder: Path | N
 
 
 def _check_resumable(
-    output: Path, settings: str, batches: int, fixed_words: int, config: TrainingConfig
+    output: Path, settings: str, batches: int, reader: TorchModel, config: TrainingConfig
 ) -> None:
     progress, groups = load_checkpoint(output)
     (old, _, drawn), (new, _, draws) = (
         each.partition(_BATCHES) for each in (progress.settings, settings)
     )
     (had, _, answered), (has, _, answers) = (each.partition(_ANSWERS) for each in (old, new))
-    if had != has:
+    if had != has or read_vocabulary(output) != reader.vocabulary:
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file, vectors "
             "or teacher: resume with the same ones"
@@ -229,7 +240,7 @@ def _check_resumable(
     if was != ("with" if config.average else "without"):
         raise InputError(f"{output} was trained {was} average: resume {was} it")
     tuned = len(groups["network"].get("embedding.words.tuned", ()))
-    if tuned != min(config.word_rows, fixed_words):
+    if tuned != min(config.word_rows, len(reader.fixed_rows)):
         raise InputError(f"{output} was trained with word_rows {tuned}: resume with as many")
 
 
