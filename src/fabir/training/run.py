@@ -19,7 +19,7 @@ from fabir.layers.embedding import VocabularySizes
 from fabir.progress import counted
 from fabir.readers import build_network
 from fabir.runtime.locate import find_model
-from fabir.runtime.store import check_vacant, read_vocabulary
+from fabir.runtime.store import VOCABULARY, check_vacant, read_vocabulary
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import Vectors
 from fabir.text.vocabulary import Vocabulary, build_vocabulary
@@ -220,7 +220,8 @@ def _check_resumable(
         each.partition(_BATCHES) for each in (progress.settings, settings)
     )
     (had, _, answered), (has, _, answers) = (each.partition(_ANSWERS) for each in (old, new))
-    if had != has or read_vocabulary(output) != reader.vocabulary:
+    written = (output / VOCABULARY).exists()  # a run that stopped at its start may have none
+    if had != has or (written and read_vocabulary(output) != reader.vocabulary):
         raise InputError(
             f"{output} was trained with another network, vocabulary, training file, vectors "
             "or teacher: resume with the same ones"
