@@ -64,6 +64,16 @@ def test_the_regression_finds_the_coefficients_that_made_the_data() -> None:
     )
 
 
+def test_the_regression_does_not_leap_over_its_maximum() -> None:
+    """Newton's steps grow without end here, unless they are halved."""
+    score = np.array([453.87, -0.07, -87.90, 23.12, -2.22, -10.61])
+    inputs, right = np.stack([np.ones(6), score], axis=1), np.array([0, 0, 1, 0, 0, 1])
+    weights = np.array([0.63, 4.99, 10.51, 6.08, 21.38, 0.16])
+    found = np.array(logistic_regression(inputs, right, weights))
+    slope = inputs.T @ (weights * (right - 1 / (1 + np.exp(-inputs @ found)))) - 1e-3 * found
+    assert np.abs(slope).max() < 1e-3
+
+
 def test_the_calibration_error_of_a_small_example() -> None:
     said = np.array([0.1, 0.15, 0.9, 1.0])
     was = np.array([0.0, 1.0, 1.0, 1.0])

@@ -310,6 +310,11 @@ def test_options_that_came_later_change_nothing(
     (tmp_path / "results.json").write_text(json.dumps(results))
     monkeypatch.delattr(runner, "train")
     reproduce(study, "one", data(files), tmp_path)
+    config = {"reader": "fabir", "network": {**NETWORK, "first_position": 2}, "training": TRAINING}
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump(config))
+    other = replace(study, folder=tmp_path)
+    with pytest.raises(InputError, match=r"first_position 500 for plain, and now it is 2"):
+        reproduce(other, "one", data(files), tmp_path)
 
 
 def test_results_with_keys_of_old_names_can_be_gone_on_with(

@@ -151,12 +151,6 @@ def test_a_file_is_read_by_as_many_of_the_first_teachers_as_it_says(teacher: Pat
             np.testing.assert_array_equal(said[row], expected[question])
 
 
-def test_a_file_is_read_by_no_more_teachers_than_there_are(teacher: Path) -> None:
-    part = build_features(dataset())
-    with pytest.raises(InputError, match=r"taught is \[1, 2\], with 1 teachers: name as many"):
-        teacher_probabilities([teacher], [part, part], replace(CONFIG, taught=(1, 2)), 0)
-
-
 def test_a_file_of_which_no_question_can_be_read_has_no_probabilities(teacher: Path) -> None:
     part = build_features(dataset())
     said = teacher_probabilities([teacher], [part], replace(CONFIG, max_passage=1), 0)

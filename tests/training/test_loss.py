@@ -54,6 +54,17 @@ def test_one_word_is_no_loss_with_and_without_smoothing() -> None:
         assert span_loss(logits_of([1]), torch.tensor([[0, 0]]), smoothing).item() == 0
 
 
+def test_no_answer_is_no_neighbour_of_the_first_word() -> None:
+    """Smoothing stays among words where the first place stands for no answer."""
+    for side in logits_of([6]).start, logits_of([9]).end:
+        for truth in range(1, 6):
+            found = module._targets(side, torch.tensor([truth]), 0.3, 1)[0]
+            words = module._targets(side[:, 1:], torch.tensor([truth - 1]), 0.3)[0]
+            torch.testing.assert_close(found, torch.cat([torch.zeros(1), words]))
+        none = module._targets(side, torch.tensor([0]), 0.3, 1)[0]
+        assert none.tolist() == [1.0, *[0.0] * (len(none) - 1)]
+
+
 def test_the_loss_of_a_question_does_not_depend_on_others() -> None:
     logits = logits_of([9, 9, 9])
     spans = torch.tensor([[0, 3], [2, 2], [8, 8]])

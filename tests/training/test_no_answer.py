@@ -264,7 +264,8 @@ def test_without_unanswerable_questions_a_head_stays_as_it_is(
     """Else it would learn from the others that all questions have an answer."""
     folder, files = with_head[0], write_files(tmp_path)
     old = TorchModel.load(folder)
-    config = replace(run_config(epochs=3), reader="crossconv", network=old.config)
+    spoiling = run_config(epochs=3, optimiser="muon", weight_decay=0.1, l2=0.1)
+    config = replace(spoiling, reader="crossconv", network=old.config)
     train_tiny(files, tmp_path / "run", config, vectors=None, start=folder)
     assert "the head that tells that there is none stays as it is" in capsys.readouterr().err
     trained = TorchModel.load(tmp_path / "run")

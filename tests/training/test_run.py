@@ -16,6 +16,7 @@ from fabir.data.squad import write_squad
 from fabir.errors import InputError
 from fabir.explain.page import explain
 from fabir.readers.crossconv import CrossConvConfig
+from fabir.runtime.locate import BUNDLED
 from fabir.runtime.store import VOCABULARY, WORDS
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vectors import read_vectors
@@ -142,6 +143,16 @@ def test_a_model_answers_with_the_tokeniser_it_was_trained_with(
         train_tiny(files, tmp_path / "taught", CONFIG, teachers=(tmp_path / "run",))
 
 
+@pytest.mark.parametrize("teachers", [(), (BUNDLED,)])
+def test_a_file_is_read_by_no_more_teachers_than_there_are(
+    files: Files, tmp_path: Path, teachers: tuple[Path, ...]
+) -> None:
+    wanted = rf"taught is \[2\], with {len(teachers)} teachers: name as many with --teacher"
+    with pytest.raises(InputError, match=wanted):
+        train_tiny(files, tmp_path / "run", run_config(taught=(2,)), teachers=teachers)
+    assert not (tmp_path / "run").exists()
+
+
 def test_bad_answers_are_treated_as_asked(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -208,6 +219,17 @@ def test_vectors_of_another_dimension_are_reported(
     train_tiny(files, tmp_path / "run", config)
     line = f"the vectors in {files.vectors} have 8 dimensions, the configuration is meant for 300"
     assert (line in capsys.readouterr().err) is said
+
+
+def test_vectors_that_no_file_of_a_model_holds_are_refused(files: Files, tmp_path: Path) -> None:
+    word, _, numbers = Path(files.vectors).read_text().splitlines()[3].partition(" ")
+    large = tmp_path / "large.txt"
+    large.write_text(
+        Path(files.vectors).read_text().replace(f"{word} {numbers}", f"{word} 7e4{' 0' * 7}")
+    )
+    said = f"{large}: the vector of {word!r} has a number beyond 65504"
+    with pytest.raises(InputError, match=re.escape(said)):
+        train_tiny(replace(files, vectors=large), tmp_path / "run", CONFIG)
 
 
 def test_a_folder_in_use_is_not_written_over(files: Files, tmp_path: Path) -> None:

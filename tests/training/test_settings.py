@@ -107,6 +107,13 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     [
         ({"schedule": "steps"}, "schedule steps needs milestones"),
         ({"schedule": "annealed"}, "schedule annealed needs annealing above 0, got 0"),
+        ({"schedule": "annealed", "annealing": math.nan}, "annealing must be at least 0, got nan"),
+        ({"schedule": "steps", "milestones": (1, math.nan)}, "milestones must be at least 0, got"),
+        (
+            {"no_answer_alone": True, "patience": 1},
+            "no_answer_alone changes no F1 .*: set patience",
+        ),
+        ({"batch_size": 10**20}, r"batch_size must be below 2\^31, got 1000"),
         ({"schedule": "constant", "warmup_steps": -1}, "warmup_steps must be at least 0, got -1"),
         ({"optimiser": "sgd", "weight_decay": 0.1}, "sgd has no weight_decay: set it to 0, l2 is"),
     ],

@@ -195,17 +195,26 @@ def _weights(asked: Asked, unanswerable: float) -> np.ndarray:
 def logistic_regression(
     inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray
 ) -> tuple[float, ...]:
-    """Coefficients of maximum likelihood, with a slight ridge, by Newton's method.
+    """Coefficients of maximum likelihood, with a slight ridge, by Newton's method. A step that goes
+    too far is halved.
 
     Shape: inputs [n, k], targets and weights [n] -> k numbers
     """
-    found = np.zeros(inputs.shape[1])
     ridge = _RIDGE * np.eye(inputs.shape[1])
+
+    def loss(coefficients: np.ndarray) -> float:
+        logits = inputs @ coefficients
+        errors = np.logaddexp(0, logits) - targets * logits
+        return float(weights @ errors + coefficients @ ridge @ coefficients / 2)
+
+    found = np.zeros(inputs.shape[1])
     for _ in range(50):
         chances = logistic(inputs @ found)
         slope = inputs.T @ (weights * (targets - chances)) - ridge @ found
         curve = (inputs * (weights * chances * (1 - chances))[:, None]).T @ inputs + ridge
-        found += np.linalg.solve(curve, slope)
+        step = np.linalg.solve(curve, slope)
+        steps = (found + step / 2**halvings for halvings in range(30))
+        found = next((each for each in steps if loss(each) < loss(found)), found)
     return tuple(round(float(x), 5) for x in found)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,11 +11,13 @@ from typing import Any
 from fabir.data.download import how_to_fetch
 from fabir.errors import InputError
 from fabir.files import locked, read_json, remove_partial, replacing, write_json
+from fabir.readers import registered
 from fabir.studies.report import render
 from fabir.studies.study import Row, Study
 from fabir.training.checkpoint import FILE
 from fabir.training.config_files import new_name, new_value
 from fabir.training.inputs import RunFiles
+from fabir.training.keys import SECTIONS
 from fabir.training.settings import RunConfig
 
 RESULTS, _REPORT, LOCK = "results.json", "report.md", ".lock"
@@ -236,15 +238,25 @@ def _known(output: Path) -> dict[str, Any]:
 def _check_settings(
     then: dict[str, Any], now: dict[str, Any], output: Path, where: str = ""
 ) -> None:
-    before = _flat({key: then.get(key, {}) for key in now})
-    # An option that the results lack is newer than they are; its default changes nothing. A value
-    # that their budget lacks was the rows' own: the configurations tell whether it is another.
-    after = {
+    before, after = _flat({key: then.get(key, {}) for key in now}), _flat(now)
+    # An option that the results lack is newer than they are: they have its default. A value that
+    # their budget lacks was the rows' own: the configurations tell whether it is another.
+    if "config" in then:
+        before = _defaults(now["config"]["reader"], then["config"].keys()) | before
+    known = {
         key: value
-        for key, value in _flat(now).items()
+        for key, value in after.items()
         if key in before or not key.startswith(("config.", "budget."))
     }
-    _check(before, after, output, where)
+    _check(before, known, output, where)
+
+
+def _defaults(reader: str, of: Collection[str]) -> dict[str, Any]:
+    """The defaults of all options of some sections of a configuration, by names such as
+    `config.training.epochs`."""
+    sections = {"network": registered(reader).config} | SECTIONS
+    options = {name: asdict(sections[name]()) for name in sections.keys() & of}
+    return _flat({"config": json.loads(json.dumps(options))})
 
 
 def _check(then: dict[str, Any], now: dict[str, Any], output: Path, where: str = "") -> None:

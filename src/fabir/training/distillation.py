@@ -58,13 +58,8 @@ def teacher_probabilities(
 
     Raises:
         InputError: the student may say by such a place that there is no answer, a teacher not. If
-            only the teacher may, its other places teach. Or `taught` counts more teachers.
+            only the teacher may, its other places teach.
     """
-    if max(config.taught, default=0) > len(teachers):
-        raise InputError(
-            f"training.taught is {list(config.taught)}, with {len(teachers)} teachers: name as "
-            "many with --teacher"
-        )
     said = [
         _average([_cached(folder, part, config, places, cache) for folder in teachers[:readers]])
         if readers

@@ -265,13 +265,17 @@ class Trainer:
         rough = config.precision == "bf16" and fast_bf16(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=rough):
             logits = self.network(batch)
-        if logits.no_answer is None:
-            loss = span_loss(logits, truth, config.label_smoothing, teacher, weight)
-        else:
-            loss = span_loss(logits, truth, config.label_smoothing, teacher, weight, answerable)
-            # Without unanswerable questions a head stays: it would learn that all have an answer.
-            share = config.no_answer_weight if self.examples.has_unanswerable else 0.0
-            loss = loss + share * no_answer_loss(logits.no_answer, answerable)
+        loss = span_loss(
+            logits,
+            truth,
+            config.label_smoothing,
+            teacher,
+            weight,
+            None if logits.no_answer is None else answerable,
+            before=len(self.examples.table.before),
+        )
+        if logits.no_answer is not None and self.examples.has_unanswerable:
+            loss = loss + config.no_answer_weight * no_answer_loss(logits.no_answer, answerable)
         loss = (scale * loss).sum()
         self.accelerator.backward(loss)
         return loss.detach()

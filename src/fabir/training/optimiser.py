@@ -27,9 +27,10 @@ def make_optimisers(network: nn.Module, config: TrainingConfig) -> list[Optimize
 def _with_weight_decay(network: nn.Module, config: TrainingConfig) -> list[Optimizer]:
     """AdamW for all parameters, or Muon for matrices and AdamW for the others.
 
-    Muon is for what maps features to features, those of a recurrent network's gates too: not for
-    tables of words or characters, biases, norms and filters over words. Its steps have the size of
-    AdamW's, so both have one learning rate. Weight decay is apart from the gradient and spares
+    Muon is for matrices: what maps features to features, those of a recurrent network's gates too,
+    and what FABIR and A3 learn for each position or sentinel. It is not for tables of words or
+    characters, biases, norms and filters over words. Its steps have the size of AdamW's, so both
+    have one learning rate. Weight decay is apart from the gradient and spares
     words, biases and norms.
     """
     matrices, decayed, spared = [], [], []

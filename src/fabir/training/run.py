@@ -123,6 +123,11 @@ def _job(
         note(f"without --dev {held} to evaluate with")
     evaluate(dev, {question.id: "" for _, question in dev.questions})  # can it be, in the end?
     teachers = [find_model(name) for name in files.teachers]
+    if max(config.training.taught, default=0) > len(teachers):
+        raise InputError(
+            f"training.taught is {list(config.training.taught)}, with {len(teachers)} teachers: "
+            "name as many with --teacher"
+        )
     digests = [teacher_digest(folder) for folder in teachers]
     for folder in teachers:
         _check_tokeniser(config, read_vocabulary(folder), folder)
@@ -180,7 +185,7 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
         reader = _sharing(config, files.words)
     else:
         assert vectors
-        reader = _new(config, features, vectors, no_answer)
+        reader = _new(config, features, vectors, no_answer, files.vectors)
     _check_tokeniser(config, reader.vocabulary, files.start or files.words)
     head = reader.network.tells_no_answer
     if head and not no_answer:
@@ -190,6 +195,9 @@ def prepare(config: RunConfig, files: RunFiles) -> Prepared:
             f"all questions have an answer: the head that tells that there is none {stays}, and "
             "the model always answers"
         )
+        for name, parameter in reader.network.named_parameters():
+            if name.startswith(_HEAD):  # which weight decay would change too
+                parameter.requires_grad_(False)
     if config.training.no_answer_alone:
         if not head or not no_answer:
             raise InputError(
@@ -258,13 +266,26 @@ def _vectors(config: RunConfig, files: RunFiles) -> Vectors:
     return vectors
 
 
-def _new(config: RunConfig, features: Features, vectors: Vectors, no_answer: bool) -> TorchModel:
+def _new(
+    config: RunConfig,
+    features: Features,
+    vectors: Vectors,
+    no_answer: bool,
+    file: str | Path | None,
+) -> TorchModel:
     has_head = getattr(config.network, "no_answer_hidden", 0) > 0
     vocabulary, rows = build_vocabulary(
         features.counts(), vectors.words, config.vocabulary, no_answer=no_answer and not has_head
     )
-    fixed = torch.from_numpy(np.asarray(vectors.matrix[rows]))
-    return TorchModel.build(config.reader, config.network, vocabulary, fixed)
+    fixed = np.asarray(vectors.matrix[rows])
+    largest = np.abs(fixed).max(axis=1, initial=0)
+    if (beyond := np.flatnonzero(largest > np.finfo(np.float16).max)).size:
+        word = vectors.words[rows[beyond[0]]]
+        raise InputError(
+            f"{file}: the vector of {word!r} has a number beyond 65504, the largest that a model's "
+            "file holds: scale the vectors or leave out the word"
+        )
+    return TorchModel.build(config.reader, config.network, vocabulary, torch.from_numpy(fixed))
 
 
 def _sharing(config: RunConfig, words: Path) -> TorchModel:

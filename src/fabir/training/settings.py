@@ -115,18 +115,24 @@ class TrainingConfig:
     patience: int = 0
 
     def __post_init__(self) -> None:
+        self._check_ranges()
+        self._check_files()
+        self._check_together()
+
+    def _check_ranges(self) -> None:
         counts = ["epochs", "batch_size", "length_groups", "questions_per_passage"]
         if self.schedule == "inverse-root":
             counts.append("warmup_steps")
         others = "evaluations", "seed", "learning_rate", "weight_decay", "l2", "epsilon", "clip"
         others += "word_rows", "word_decay", "no_answer_weight", "warmup_steps", "factor"
-        others += "dropout_after", "patience"
+        others += "dropout_after", "patience", "annealing", "checkpoint_minutes"
         least_of = dict.fromkeys(others, 0) | dict.fromkeys(counts, 1)
         for name, least in least_of.items():
             if not getattr(self, name) >= least:  # so that NaN is refused too
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        if self.seed >= 2**63:
-            raise ValueError(f"seed must be below 2^63, got {self.seed}")
+        for name, bits in [*((name, 31) for name in counts), ("seed", 63)]:
+            if getattr(self, name) >= 2**bits:
+                raise ValueError(f"{name} must be below 2^{bits}, got {getattr(self, name)}")
         shares = "average", "label_smoothing", "beta1", "beta2", "momentum", "unanswerable_share"
         for name in shares:
             if not 0 <= getattr(self, name) < 1:
@@ -134,12 +140,6 @@ class TrainingConfig:
         for name in ("distillation_weight", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be at least 0 and at most 1")
-        if not self.checkpoint_minutes >= 0:
-            raise ValueError(
-                f"checkpoint_minutes must be at least 0, got {self.checkpoint_minutes}"
-            )
-        self._check_files()
-        self._check_together()
 
     def _check_files(self) -> None:
         if self.mix and not (self.mix[0] > 0 and all(0 <= each < math.inf for each in self.mix)):
@@ -155,8 +155,14 @@ class TrainingConfig:
             raise ValueError(f"{self.optimiser} has no weight_decay: set it to 0, l2 is for all")
         if self.schedule == "steps" and not self.milestones:
             raise ValueError("schedule steps needs milestones")
-        if self.schedule == "annealed" and self.annealing <= 0:
-            raise ValueError(f"schedule annealed needs annealing above 0, got {self.annealing}")
+        if not all(each >= 0 for each in self.milestones):
+            raise ValueError(f"milestones must be at least 0, got {self.milestones}")
+        if self.schedule == "annealed" and not self.annealing:
+            raise ValueError("schedule annealed needs annealing above 0, got 0")
+        if self.no_answer_alone and self.patience:
+            raise ValueError(
+                "no_answer_alone changes no F1 that patience could wait for: set patience to 0"
+            )
         if self.no_answer_alone and self.word_rows:
             raise ValueError(
                 f"no_answer_alone trains no word rows: set word_rows {self.word_rows} to 0"
