@@ -1,6 +1,7 @@
 """Probabilities that are fitted on held-back questions."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -9,9 +10,9 @@ import numpy as np
 import pytest
 
 from fabir.answer.files import read_dataset
-from fabir.answer.predictor import Predictor
+from fabir.answer.predictor import Predictor, Reading
 from fabir.cli import main
-from fabir.data.dataset import Answer, Dataset, Question
+from fabir.data.dataset import Answer, Dataset, Passage, Question
 from fabir.data.squad import read_squad, write_squad
 from fabir.errors import InputError
 from fabir.evaluation.calibration import (
@@ -24,6 +25,7 @@ from fabir.runtime.locate import BUNDLED
 from fabir.runtime.settings import FEATURES
 from fabir.runtime.store import copy_model
 from fabir.runtime.torch_model import TorchModel
+from factories import reading, small_reader
 
 OWN = Path(__file__).parents[1] / "data_files" / "own-questions.json"
 
@@ -46,6 +48,32 @@ def data() -> Dataset:
         for passage, other in zip(passages, (*passages[1:], passages[0]), strict=True)
     ]
     return Dataset(tuple(asked), "v2.0")
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Predictor:
+    """It answers with a question's first word, and "no" of a text of several lines. The second word
+    is the feature `span` of that answer; the others are 0."""
+
+    def read_all(pairs: Sequence[tuple[str, str]], top_k: int = 1) -> Iterator[Reading]:
+        for question, text in pairs:
+            answer, span = question.split()
+            said = reading("no" if "\n" in text else answer, 0.5)
+            yield replace(said, features=(1.0, float(span), *[0.0] * (len(FEATURES) - 2)))
+
+    predictor = Predictor(small_reader())
+    monkeypatch.setattr(predictor, "read_all", read_all)
+    return predictor
+
+
+def passage_for_told(title: str, answerable: Sequence[str], vain: Sequence[str] = ()) -> Passage:
+    """Questions for `told`; "yes" is right, or nothing."""
+    asked = [(text, (Answer("yes", 0),)) for text in answerable] + [(text, ()) for text in vain]
+    questions = (
+        Question(f"{title}-{number}", text, answers, impossible=not answers)
+        for number, (text, answers) in enumerate(asked)
+    )
+    return Passage("yes", title, tuple(questions))
 
 
 def test_the_regression_finds_the_coefficients_that_made_the_data() -> None:
@@ -219,6 +247,38 @@ def test_an_article_without_answered_questions_is_named(data: Dataset) -> None:
     vain = replace(other, questions=tuple(each for each in other.questions if each.impossible))
     with pytest.raises(InputError, match="every second article has an answer"):
         calibrate(Predictor.load(), replace(data, passages=(one, vain)))
+
+
+def test_each_half_is_judged_by_what_the_other_one_taught(told: Predictor) -> None:
+    passages = (
+        passage_for_told("mostly right", ["yes 0"] * 9 + ["no 0"]),
+        passage_for_told("mostly wrong", ["yes 0"] + ["no 0"] * 9),
+    )
+    report = calibrate(told, Dataset(passages, "1.1")).report
+    assert report["score"] == pytest.approx({"passages": 0.8, "articles": 0.8}, abs=0.01)
+
+
+def test_whole_articles_count_as_much_as_passages(
+    told: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here all answers of passages are right, and those few of articles wrong."""
+    monkeypatch.setattr("fabir.evaluation.calibration.LONG", 4)
+    asked = passage_for_told("a", ["yes 0"] * 20), passage_for_told("b", ["yes 0"] * 20)
+    more = passage_for_told("a", []), passage_for_told("b", [])  # of the same articles
+    found = calibrate(told, Dataset((*asked, *more), "1.1"))
+    assert found.confidence.score == pytest.approx([0.0] * len(FEATURES), abs=0.01)
+
+
+@pytest.mark.parametrize(("more", "fewer", "highest"), [(8, 2, 0.795), (51, 50, 1.0)])
+def test_the_threshold_is_the_highest_of_those_as_good(
+    told: Predictor, more: int, fewer: int, highest: float
+) -> None:
+    """Where no answer has the chances 0.8 and 0.2, or where withholding gains less than 0.5."""
+    answerable = ["yes 1"] * fewer + ["yes -1"] * (more - 1) + ["no -1"]
+    vain = ["yes 1"] * more + ["yes -1"] * fewer
+    passages = (passage_for_told(title, answerable, vain) for title in "ab")
+    found = calibrate(told, Dataset(tuple(passages), "2.0"))
+    assert found.no_answer_threshold == pytest.approx(highest)
 
 
 @pytest.mark.slow

@@ -30,6 +30,29 @@ def test_padding_has_no_effect() -> None:
         torch.testing.assert_close(other, found[0])
 
 
+def test_equals_its_formula_word_by_word() -> None:
+    torch.manual_seed(0)
+    head = NoAnswerHead(8, 6).double().eval()
+    passage, question, told, asked, *sides = inputs(9, 4, 0)
+    texts = passage[0].double(), question[0].double()
+    told_words, asked_words = head.passage(texts[0]), head.question(texts[1])
+    chances = [side[0].double().softmax(0) for side in sides]
+    spans = [chance @ told_words for chance in chances]
+    middle, root = (spans[0] + spans[1]) / 2, 6**0.5
+    words = []
+    for word in asked_words:
+        best = max((word @ other).item() for other in told_words) / root
+        covered = torch.tensor([best, (word @ middle).item() / root], dtype=torch.float64)
+        words.append(head.word(torch.cat([word, word * middle, covered])).relu())
+    highest, mean = torch.stack(words).amax(0), torch.stack(words).mean(0)
+    sure = [chance.max().log() for chance in chances]
+    sure += [(chance * chance.log()).sum() for chance in chances]
+    every = torch.cat([*spans, highest, mean, torch.stack(sure)])
+    expected = head.output(head.all(every).relu())
+    found = head(passage.double(), question.double(), told, asked, *(x.double() for x in sides))
+    torch.testing.assert_close(found, expected.float())
+
+
 def test_gradients_are_finite_where_probabilities_are_zero() -> None:
     torch.manual_seed(0)
     head = NoAnswerHead(8, 6)

@@ -238,9 +238,17 @@ def test_trains_with_dropout_alike_from_one_seed(reader: TorchModel) -> None:
         )
         found.append(logits.start)
     assert torch.equal(found[0], found[1])
-    layers = twin.network.modules()
-    dropped = any(isinstance(layer, Dropout) and layer.threshold for layer in layers)
-    assert torch.equal(found[0], found[2]) != dropped
+    dropouts = {
+        name: layer
+        for name, layer in twin.network.named_modules()
+        if isinstance(layer, Dropout) and layer.threshold
+    }
+    assert torch.equal(found[0], found[2]) != bool(dropouts)
+    used: set[str] = set()
+    for name, layer in dropouts.items():
+        layer.register_forward_hook(lambda *_, name=name: used.add(name))
+    twin.network(batch)
+    assert used == dropouts.keys()
     enable_dropout(twin.network, False)
     for trained, exact in zip(sides(twin.network(batch)), read(reader, *PAIRS), strict=True):
         torch.testing.assert_close(trained, exact, atol=1e-4, rtol=0)

@@ -1,5 +1,6 @@
 """CrossConv against a plain version of it in float64, and what it is made for."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from torch import nn
 
 from fabir.data.batches import Batch
 from fabir.explain.maps import recorded
+from fabir.layers.dropout import Dropout
 from fabir.layers.embedding import VocabularySizes
 from fabir.readers.crossconv import CrossConv, CrossConvConfig, exact_match
 from fabir.text.vocabulary import Vocabulary
@@ -54,6 +56,45 @@ def test_a_question_word_starts_with_a_look_at_its_like() -> None:
     assert len(looks) == 4
     for weights in looks:
         assert (weights.argmax(1) == question[0] - 1).double().mean() > 0.4
+
+
+def test_the_encoder_starts_with_all_of_a_word_and_little_of_its_position() -> None:
+    torch.manual_seed(0)
+    encoder = CrossConv(CrossConvConfig(), SIZES).encoder
+    rows = encoder.reduction.weight
+    torch.testing.assert_close(rows @ rows.T, torch.eye(len(rows)), atol=1e-5, rtol=0)
+    for own in (encoder.question, encoder.passage):
+        assert own.positions.norm.weight.tolist() == pytest.approx([0.3] * len(rows))
+
+
+def test_each_rate_drops_in_its_places() -> None:
+    """In the encoder twice: of 0.9 kept it keeps 0.81 (FABIR thesis eq. 5.26)."""
+    network = CrossConv(CrossConvConfig(no_answer_hidden=6), SIZES)
+    rates = {
+        name: module.threshold / 256
+        for name, module in network.named_modules()
+        if isinstance(module, Dropout) and module.threshold
+    }
+    assert len(rates) == 31
+    for name, rate in rates.items():
+        expected = 0.05
+        if name == "encoder.input_dropout":
+            expected = 0.19
+        elif name.startswith("encoder.") and "last_convolution" not in name:
+            expected = 0.0975
+        elif name.startswith(("selector.", "no_answer.")):
+            expected = 0.1
+        assert rate == pytest.approx(expected, abs=1 / 256), name
+
+
+def test_the_encoder_drops_from_words_positions_and_what_it_makes_of_them() -> None:
+    reader, seen = small_reader("crossconv"), Counter[str]()
+    encoder = reader.network.train().get_submodule("encoder")
+    for name in ("input_dropout", "dropout"):
+        encoder.get_submodule(name).register_forward_hook(lambda *_, name=name: seen.update([name]))
+    reader.network(batch_of(reader.vocabulary, EXAMPLES[0][:2]))
+    # Of each text: words, wide and narrow positions; self-attention and the fewer features.
+    assert seen == {"input_dropout": 2 * 3, "dropout": 2 * 2}
 
 
 def test_words_match_by_their_row_or_if_unknown_by_their_type() -> None:

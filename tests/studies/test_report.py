@@ -125,6 +125,14 @@ def test_rows_are_compared_with_a_base_and_their_order_with_the_papers() -> None
     assert "; 2026-01-01; seed 0, 1." in text
 
 
+def test_rows_with_the_same_score_share_the_mean_of_their_ranks() -> None:
+    paper = {name: {"f1": float(ord(name))} for name in "abcd"}
+    rows = {name: runs(f1) for name, f1 in zip("abcd", (40, 50, 50, 60), strict=True)}
+    text = render(RESULTS | {"paper": paper, "rows": rows})
+    # Our ranks are 1, 2.5, 2.5 and 4: 4.5 / sqrt(4.5 * 5)
+    assert "with the paper's: 0.95 over 4 rows." in text
+
+
 def test_a_time_that_one_seed_lacks_is_the_others() -> None:
     several = runs(50, 60)
     several[0]["training_rate"] = 40.0

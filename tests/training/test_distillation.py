@@ -13,12 +13,13 @@ from fabir.data.dataset import Answer, Dataset
 from fabir.data.features import build_features
 from fabir.data.squad import write_squad
 from fabir.errors import InputError
+from fabir.readers.fabir import FabirConfig
 from fabir.runtime.base import logits
 from fabir.runtime.locate import BUNDLED
 from fabir.runtime.torch_model import TorchModel
 from fabir.text.vocabulary import VocabularyConfig, build_vocabulary
 from fabir.training import distillation
-from fabir.training.distillation import teacher_probabilities
+from fabir.training.distillation import teacher_digest, teacher_probabilities
 from fabir.training.examples import Examples, usable_examples
 from fabir.training.loss import span_loss
 from fabir.training.settings import TrainingConfig
@@ -221,6 +222,34 @@ def test_teachers_are_averaged_in_logarithms(tmp_path: Path) -> None:
         np.testing.assert_allclose(both[row].astype(float).sum(axis=0), 1, atol=0.01)
         compared += sure.sum()
     assert compared > 200
+
+
+def test_teachers_that_are_sure_of_different_words_teach_both(tmp_path: Path) -> None:
+    reader = small_reader("crossconv")
+    weights = reader.network.get_parameter("selector.outer.weight")
+    folders = tmp_path / "first", tmp_path / "second"
+    for folder, factor in zip(folders, (1e6, -1), strict=True):  # the worst word becomes the best
+        weights.data *= factor
+        reader.save(folder)
+    part = [build_features(dataset())]
+    first, second, both = (
+        teacher_probabilities(teachers, part, CONFIG, 0).values
+        for teachers in (folders[:1], folders[1:], folders)
+    )
+    sure = np.maximum(first, second) > 0.9
+    assert sure.sum() > 20
+    assert (both[sure] > 0.3).all()
+
+
+def test_a_teacher_with_another_network_is_another_one(tmp_path: Path) -> None:
+    """Even with the same files beside `config.json`."""
+    folders = tmp_path / "first", tmp_path / "same", tmp_path / "other"
+    for folder, place, threshold in zip(folders, (0, 0, 9), (1.0, 0.5, 1.0), strict=True):
+        reader = small_reader("fabir", FabirConfig(first_position=place))
+        reader.no_answer_threshold = threshold  # no part of the network
+        reader.save(folder)
+    first, same, other = map(teacher_digest, folders)
+    assert first == same != other
 
 
 def test_what_a_teacher_said_is_read_from_the_cache(

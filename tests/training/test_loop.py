@@ -8,6 +8,7 @@ from unittest.mock import DEFAULT, Mock
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch.nn.utils import parameters_to_vector
 
@@ -24,7 +25,9 @@ from fabir.text.vectors import read_vectors
 from fabir.training import loop
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import Examples
+from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
+from fabir.training.run import prepare
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, trainer_of, write_files
 
 PER_EPOCH = 4  # 19 questions in batches of 6
@@ -449,6 +452,37 @@ def test_trained_word_rows_decay_towards_their_vectors(tmp_path: Path) -> None:
         rows = [vectors.words.index(word) for word in model.vocabulary.fixed[:10]]
         moved[decay] = (model.fixed_rows[:10] - torch.from_numpy(vectors.matrix[rows])).norm()
     assert 0 < moved[20.0] < moved[0.0] / 3
+
+
+def test_word_rows_are_pulled_back_at_the_rate_of_the_step(files: Files, tmp_path: Path) -> None:
+    common = {"optimiser": "sgd", "learning_rate": 1.0, "schedule": "constant", "warmup_steps": 0}
+    away = {}
+    for decay in (0.0, 4.0):
+        config = run_config(NO_DROPOUT, word_rows=10, word_decay=decay, **common)
+        reader, examples, _ = prepare(config, RunFiles(train=(files.train,), vectors=files.vectors))
+        trainer = Trainer(reader, config.training, examples, dataset(), tmp_path)
+        tuned = reader.network.get_parameter("embedding.words.tuned")
+        begin = tuned.detach().clone()
+        with torch.no_grad():
+            tuned += 1
+        trainer.step(0.05)
+        away[decay] = tuned.detach() - begin
+    assert len(away[0.0]) == 10
+    torch.testing.assert_close(away[4.0], (1 - 0.05 * 4.0) * away[0.0])
+
+
+def test_each_process_has_its_own_random_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Accelerator, "num_processes", 2)
+    seeds = []
+    for rank in range(2):
+        monkeypatch.setattr(Accelerator, "process_index", rank)
+        trainer = trainer_of(dataset(), tmp_path)
+        for _ in range(2):
+            trainer.step()
+            seeds.append(torch.initial_seed())
+    assert len(set(seeds)) == 4
 
 
 @pytest.mark.parametrize(

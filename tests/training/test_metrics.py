@@ -44,6 +44,7 @@ def test_the_hours_until_a_score(tmp_path: Path) -> None:
     for seconds, f1 in ((1800, 76.9), (3600, 77.2), (5400, 78.0)):
         log_metrics(tmp_path, step=seconds, seconds=seconds, epoch=1.0, loss=1.0, f1=f1)
     assert hours_until(tmp_path, 77) == {"hours_until_77": 1.0}
+    assert hours_until(tmp_path, 78) == {"hours_until_78": 1.5}  # as good is enough
     assert hours_until(tmp_path, 79) == {}
 
 

@@ -27,7 +27,9 @@ from fabir.text.tokens import tokenise
 from fabir.text.vocabulary import NO_ANSWER, VocabularyConfig, WordTable, build_vocabulary
 from fabir.training.checkpoint import load_checkpoint
 from fabir.training.examples import usable_examples
+from fabir.training.inputs import RunFiles
 from fabir.training.loop import Trainer
+from fabir.training.run import prepare
 from fabir.training.settings import RunConfig, TrainingConfig
 from factories import small_config
 from tiny import NO_DROPOUT, Files, dataset, run_config, train_tiny, write_files
@@ -102,6 +104,32 @@ def test_questions_without_an_answer_have_their_share_of_the_loss(
     few, many = loss(0.1), loss(0.9)
     assert abs(few - many) > 0.1
     assert loss(0) == pytest.approx(loss(0.24)) == pytest.approx(few + 0.175 * (many - few))
+
+
+def test_the_loss_of_the_head_has_its_weight(tmp_path: Path) -> None:
+    features = build_features(with_impossible())
+    network = replace(small_config(CrossConvConfig()), no_answer_hidden=6)
+    vocabulary, _ = build_vocabulary(features.counts(), [], VocabularyConfig(word_count=1))
+
+    def step(weight: float) -> tuple[float, torch.Tensor]:
+        """The loss of a step of SGD at rate 1, and what it adds to the head's last bias."""
+        training = replace(
+            READS_ALL, dropout_after=1, optimiser="sgd", learning_rate=1.0, schedule="constant",
+            warmup_steps=0, precision="fp32", no_answer_weight=weight,
+        )  # fmt: skip
+        examples = usable_examples(features, vocabulary, training, unanswerable=True)
+        torch.manual_seed(0)
+        reader = TorchModel.build("crossconv", network, vocabulary, torch.zeros(0, 8))
+        bias = reader.network.get_parameter("no_answer.output.bias")
+        before = bias.detach().clone()
+        loss = Trainer(reader, training, examples, Dataset((), ""), tmp_path).step()
+        return loss, bias.detach() - before
+
+    none, once, thrice = map(step, (0.0, 1.0, 3.0))
+    assert thrice[0] - none[0] == pytest.approx(3 * (once[0] - none[0]), rel=1e-4)
+    assert once[0] > none[0] + 0.1
+    torch.testing.assert_close(thrice[1], 3 * once[1])
+    assert not none[1].any()
 
 
 def test_a_share_of_what_is_not_there_is_refused() -> None:
@@ -268,6 +296,10 @@ def test_without_unanswerable_questions_a_head_stays_as_it_is(
     config = replace(spoiling, reader="crossconv", network=old.config)
     train_tiny(files, tmp_path / "run", config, vectors=None, start=folder)
     assert "the head that tells that there is none stays as it is" in capsys.readouterr().err
+    given = RunFiles(train=(files.train,), start=folder)
+    parameters = prepare(config, given).reader.network.named_parameters()
+    for name, parameter in parameters:  # several processes wait for the gradients of all others
+        assert parameter.requires_grad != name.startswith("no_answer.")
     trained = TorchModel.load(tmp_path / "run")
     assert old.no_answer_threshold < trained.no_answer_threshold == 1
     new = trained.network.state_dict()

@@ -270,6 +270,24 @@ def test_other_settings_or_files_cannot_be_resumed(
         train_tiny(other, tmp_path / "run", config, resume=True)
 
 
+def test_other_characters_cannot_be_resumed_without_a_written_vocabulary(
+    files: Files, tmp_path: Path
+) -> None:
+    """A run that was stopped at its start may have none."""
+    run, reader = tmp_path / "run", small_reader()
+    words = [tmp_path / "first", tmp_path / "second"]
+    for folder in words:
+        reader.save(folder)
+        characters = reader.vocabulary.characters[::-1]
+        reader.vocabulary = replace(reader.vocabulary, characters=characters)
+    train_tiny(files, run, CONFIG, vectors=None, words=words[0])
+    (run / VOCABULARY).unlink()
+    options: dict[str, Any] = {"resume": True, "vectors": None}
+    with pytest.raises(InputError, match="another network, vocabulary"):
+        train_tiny(files, run, run_config(epochs=2), words=words[1], **options)
+    train_tiny(files, run, run_config(epochs=2), words=words[0], **options)
+
+
 @pytest.mark.parametrize("changed", ["train", "dev"])
 def test_other_answers_cannot_be_resumed_unless_the_checkpoint_is_too_old_to_tell(
     files: Files, tmp_path: Path, changed: str
