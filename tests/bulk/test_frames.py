@@ -194,6 +194,8 @@ def test_columns_of_pandas_may_have_several_levels(reader: Path) -> None:
     assert list(found.columns) == [*names, *((name, "") for name in ANSWERS)]
     assert list(frame.columns) == list(names)
     assert found["answer"][0]
+    with pytest.raises(InputError, match='field "answer": a column of the answers has this name'):
+        answer_frame(found, predictor, question_column=names[0], context_column=names[1])
 
 
 def test_a_column_may_be_called_as_what_a_data_set_has(reader: Path) -> None:

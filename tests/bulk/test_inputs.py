@@ -32,6 +32,18 @@ def test_a_folder_has_its_tables_in_order(folder: Path) -> None:
     assert names(folder) == ["parts/a.jsonl", "parts/b.csv", "parts/c/d.parquet"]
 
 
+def test_files_of_this_machine_may_be_named_as_addresses(folder: Path) -> None:
+    whole = folder.resolve()
+    assert names(f"file://{whole}") == [
+        str(whole / each) for each in ("a.jsonl", "b.csv", "c/d.parquet")
+    ]
+    assert names(f"file://{whole}/a.jsonl", f"local://{whole}/a.jsonl", folder / "a.jsonl") == [
+        str(whole / "a.jsonl")
+    ]
+    with pytest.raises(InputError, match="would be one of the inputs of the next run"):
+        check_outside([f"file://{whole}"], whole / "answers.csv")
+
+
 def test_a_folder_that_cannot_be_read_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

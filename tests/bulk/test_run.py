@@ -461,6 +461,25 @@ def test_an_unfinished_run_of_another_version_is_not_gone_on_with(
         answer_rows(source, output, reader, resume=True)
 
 
+def test_a_complete_run_leaves_an_unfinished_one_of_other_settings(
+    source: Path, reader: Path
+) -> None:
+    output, all_rows = source.with_name("answers.jsonl"), source.read_text()
+    answer_rows(source, output, reader)
+    source.write_text(all_rows + "{}\n")
+    with pytest.raises(InputError, match="row 41"):
+        answer_rows(source, output, reader, keep=["context"])
+    source.write_text(all_rows)
+    with pytest.raises(InputError, match=r"was made with another .*: resume with the same one, or"):
+        answer_rows(source, output, reader, resume=True)
+    assert output.with_name("answers.jsonl.partial").stat().st_size
+
+
+def test_a_column_of_ids_without_a_name_is_refused(source: Path, reader: Path) -> None:
+    with pytest.raises(InputError, match="--id-column is empty: name a column, or leave it out"):
+        answer_rows(source, source.with_name("a.jsonl"), reader, id_column="")
+
+
 def test_skipped_rows_are_no_complete_run_where_they_are_errors(source: Path, reader: Path) -> None:
     output = source.with_name("answers.jsonl")
     lines = source.read_text().splitlines(keepends=True)

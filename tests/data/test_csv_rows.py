@@ -58,6 +58,28 @@ def test_other_quotes_are_read(row: str, cells: list[str]) -> None:
     assert cells_of(f"{HEAD}{LAST}{row}")[-1] == cells
 
 
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        ('"Go home," said Ada.', '"Go home," said Ada.'),
+        ('"a ""mill"" of stone"', 'a "mill" of stone'),
+        ('"He said \\"go\\" to Ada."', '"He said \\"go\\" to Ada."'),
+        ('a 5" pipe', 'a 5" pipe'),
+    ],
+)
+def test_between_tabs_a_quote_may_be_part_of_the_text(cell: str, read: str) -> None:
+    head = HEAD.replace(",", "\t")
+    rows = cells_of(f'{head}1\t{cell}\t"x"\n2\t\t{cell}\n', tabs=True)
+    assert rows[1:] == [["1", read, "x"], ["2", "", read]]
+
+
+def test_quotes_behind_backslashes_are_named() -> None:
+    row = '1,Who?,"He said \\"go\\" to Ada."\n'
+    with pytest.raises(InputError, match=r"t\.csv: row 2: a quote .* a backslash before it: write"):
+        cells_of(f"{HEAD}8,Who?,y\n{row}")
+    assert cells_of(f'{HEAD}1,Who?,"C:\\mill\\"\n')[1] == ["1", "Who?", "C:\\mill\\"]
+
+
 def test_a_quote_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fabir.data.csv_rows._LONGEST_CELL", 1000)
     lines = iter([HEAD, '1,Who?,"The mill\n', *["8,Who?,y\n"] * 10_000])

@@ -30,6 +30,7 @@ def test_an_empty_line_keeps_the_sentence() -> None:
         ("head -n 1", "wrote 1 lines for 3 sentences"),
         ("no-such-program-olm", "failed"),
         ("sh -c 'echo broken >&2; exit 3'", r"failed \(3\): broken"),
+        (r"tr a '\351'", "wrote text that is not UTF-8"),
     ],
 )
 def test_a_program_that_does_not_do_its_work_is_refused(command: str, message: str) -> None:

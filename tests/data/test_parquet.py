@@ -88,6 +88,7 @@ REFUSED = [
     pyarrow.list_(pyarrow.binary()),
     pyarrow.list_(pyarrow.list_view(pyarrow.int8())),
     pyarrow.struct({"a": pyarrow.time32("s")}),
+    pyarrow.struct([("a", pyarrow.int8()), ("a", pyarrow.int8())]),
     *([pyarrow.list_(pyarrow.uuid())] if hasattr(pyarrow, "uuid") else []),
 ]
 
@@ -121,6 +122,25 @@ def test_what_json_can_say_is_written(
 @pytest.mark.parametrize("kind", REFUSED, ids=str)
 def test_a_type_that_would_be_lost_is_known(kind: Any) -> None:
     assert kept_type(kind) is None
+
+
+def test_many_row_groups_have_more_categories_than_one(tmp_path: Path) -> None:
+    kind = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
+    rows = [{"a": str(number)} for number in range(300)]
+    write_batches(tmp_path / "t.parquet", [rows[:99], rows[99:]], {"a": kept_type(kind)})
+    assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == rows
+
+
+def test_texts_that_are_not_utf8_have_lone_surrogates(tmp_path: Path) -> None:
+    wrong = pyarrow.array([b"caf\xe9", b"mill", None]).cast(pyarrow.string(), safe=False)
+    numbers = pyarrow.array([1, None, 3])
+    parquet.write_table(pyarrow.table({"a": wrong, "n": numbers}), tmp_path / "t.parquet")
+    rows = [row for row, _ in read_rows(tmp_path / "t.parquet")]
+    assert rows == [{"a": "caf\udce9", "n": 1}, {"a": "mill", "n": None}, {"a": None, "n": 3}]
+    inside = pyarrow.table({"b": pyarrow.ListArray.from_arrays([0, 1, 2, 3], wrong.fill_null(""))})
+    parquet.write_table(inside, tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r't\.parquet: column "b" cannot be read: .* codec'):
+        list(read_rows(tmp_path / "t.parquet"))
 
 
 def test_only_needed_columns_are_read(tmp_path: Path) -> None:
@@ -161,6 +181,11 @@ def test_a_common_type_may_change_large_numbers() -> None:
     large, real = pyarrow.int64(), pyarrow.float64()
     digits = pyarrow.decimal128(38, 0)
     assert is_exact(large, digits)
+    assert not is_exact(large, pyarrow.decimal128(20, 2))
+    assert is_exact(pyarrow.int16(), pyarrow.decimal128(7, 2))
+    milliseconds, microseconds = (pyarrow.timestamp(unit) for unit in ("ms", "us"))
+    assert not is_exact(milliseconds, microseconds)
+    assert is_exact(milliseconds, milliseconds)
     assert is_exact(pyarrow.int32(), real)
     assert is_exact(pyarrow.uint64(), pyarrow.uint64())
     for kind, common in ((large, real), (digits, real), (pyarrow.uint64(), large)):

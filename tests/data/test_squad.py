@@ -295,6 +295,19 @@ def test_questions_with_the_same_id(tmp_path: Path) -> None:
     )
 
 
+def test_a_question_that_is_removed_leaves_its_id_to_the_next(tmp_path: Path) -> None:
+    twice = [qa(answers=[answer("Hail", 0)]), qa(answers=[answer("Snow", 12)])]
+    data = read_squad(save(tmp_path, document(*twice)), on_bad_answer="skip")
+    assert [question.answers for _, question in data.questions] == [(Answer("Snow", 12),)]
+
+
+def test_what_stands_for_no_plausible_answer_is_none(tmp_path: Path) -> None:
+    nothing = [answer("", -1)]
+    impossible = qa(answers=nothing, is_impossible=True, plausible_answers=nothing)
+    ((_, question),) = read_squad(save(tmp_path, document(impossible))).questions
+    assert (question.answers, question.plausible) == ((), ())
+
+
 def test_a_question_keeps_its_place_without_a_bad_plausible_answer(tmp_path: Path) -> None:
     impossible = qa(answers=[], is_impossible=True, plausible_answers=[answer("Hail", 0)])
     data = read_squad(save(tmp_path, document(impossible)), on_bad_answer="skip")

@@ -4,7 +4,6 @@ import logging
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabir.answer.predictor import Predictor
@@ -143,7 +142,7 @@ class _RayWorker:
 
 
 def _absolute(name: str) -> str:
-    return name if is_address(name) else str(Path(name).resolve())
+    return name if is_address(name) else os.path.abspath(name)
 
 
 def start_ray() -> Any:

@@ -64,7 +64,11 @@ def answer_frame(
     pair: Any = question_column, context
     check_there("the frame", {pair[0]: "question_column", pair[1]: "context_column"}, names)
     check_names("the frame", names, pair)
-    columns.refuse_answers(names, 'prefix="predicted_"')
+    # Of a column of several levels the first one may be the name of an answer's.
+    tops: list[Any] = [
+        name[0] if type(name) is tuple and not any(name[1:]) else name for name in names
+    ]
+    columns.refuse_answers(tops, 'prefix="predicted_"')
     predictor = as_predictor(reader)
     texts = track(zip(*(table[name] for name in pair), strict=True), "answering", len(table))
     answers: Values = {name: [] for name in ANSWERS}

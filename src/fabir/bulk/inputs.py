@@ -10,7 +10,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from fabir.data.addresses import STDIN, file_system, is_address, reading
+from fabir.data.addresses import STDIN, file_system, is_address, reading, without_scheme
 from fabir.data.tables import ENDINGS, table_kind
 from fabir.errors import InputError
 
@@ -41,7 +41,7 @@ def find_inputs(names: Iterable[str | Path]) -> list[InputFile]:
         InputError: there is no such file, a folder without tables, or one that cannot be read.
     """
     files: dict[str, InputFile] = {}
-    for name in map(str, names):
+    for name in map(without_scheme, map(str, names)):
         with reading(name):
             found = _at_address(name) if is_address(name) else _here(name)
             for file in found:
@@ -70,7 +70,7 @@ def check_ending(name: str) -> None:
 
 def check_outside(names: Iterable[str | Path], output: Path) -> None:
     """Raises an InputError if a later run would find its own output among its inputs."""
-    for name in map(str, names):
+    for name in map(without_scheme, map(str, names)):
         if not is_address(name) and _would_find(name, output.resolve()):
             raise InputError(
                 f"{output} would be one of the inputs of the next run, since {name} has it: name a "

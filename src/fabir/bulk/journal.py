@@ -53,9 +53,8 @@ class Journal:
         self._resumable = resumable
         self._end = output.with_name(f".{output.name}.done")
         remove_partial(self._end)
+        length = self._read(settings, resume) if self._journal.exists() else 0
         self.complete = resume and self._is_complete(output)
-        unfinished = not self.complete and self._journal.exists()
-        length = self._read(settings, resume) if unfinished else 0
         if strict and self.done["bad"]:
             raise InputError(
                 f"{output}: the run that is resumed skipped {self.done['bad']:,} bad rows: add "

@@ -97,6 +97,8 @@ def answer_rows(
     threshold = check_threshold(threshold)
     check_choice("on_bad_row", on_bad_row, ("error", "skip"))
     check_choice("engine", engine, ENGINES)
+    if id_column == "":
+        raise InputError("--id-column is empty: name a column, or leave it out")
     output = _checked_output(output)
     sources = _listed(source, "source")
     check_outside(sources, output)

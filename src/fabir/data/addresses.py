@@ -3,6 +3,7 @@
 What a file holds is for the callers to say.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,11 @@ _EXTRAS = ("gs", "s3")  # of this package, named as the addresses
 
 def is_address(name: str | Path) -> bool:
     return "://" in str(name)
+
+
+def without_scheme(name: str) -> str:
+    """The path of a file of this machine that is named as `file://`; another name as it is."""
+    return re.sub(r"^(?:file|local)://(?=/)", "", name)
 
 
 @contextmanager

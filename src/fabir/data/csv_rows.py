@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from fabir.errors import InputError
 
 # Characters of a cell; csv's default is 131,072. An open quote makes one cell of all that follows.
 _LONGEST_CELL = 1 << 26
+_ESCAPED = "a quote inside a cell has a backslash before it: write it twice, as CSV has it"
 # Text that was read as UTF-8 with `surrogateescape` begins so if it is UTF-16.
 _UTF_16 = "\udcff\udcfe", "\udcfe\udcff"
 
@@ -70,11 +72,14 @@ def _rows(path: str | Path, lines: Iterable[str], delimiter: str) -> Iterator[li
     while True:
         try:
             cells = next(rows, None)
-            # In one line other tools leave text behind a closing quote, such as "a"b.
             if cells is not None and len(taken) > 1:
-                list(csv.reader(taken, delimiter=delimiter, strict=True))
+                _strict(taken, delimiter)
+            elif cells is not None and '"' in taken[0]:
+                cells = _of_one_line(cells, taken[0], delimiter)
         except csv.Error as error:
             place = f"row {number}" if number else "its first line"
+            if str(error) == _ESCAPED:
+                raise InputError(f"{path}: {place}: {_ESCAPED}") from error
             if len(taken) == 1:
                 raise InputError(f"{path}: {place} is not valid CSV: {error}") from error
             raise InputError(
@@ -86,3 +91,29 @@ def _rows(path: str | Path, lines: Iterable[str], delimiter: str) -> Iterator[li
         taken.clear()
         number += bool(cells)
         yield cells
+
+
+def _of_one_line(cells: list[str], line: str, delimiter: str) -> list[str]:
+    """The cells of a row in one line, in which text may stand behind a closing quote.
+
+    Where tabs separate cells such a quote is part of the text: many programs write none around it.
+    Else the quotes are left out, as other tools do, unless backslashes tell what was meant.
+    """
+    with suppress(csv.Error):
+        _strict([line], delimiter)
+        return cells
+    if delimiter == "\t":
+        return [_literal(cell) for cell in line.rstrip("\r\n").split("\t")]
+    if '\\"' in line:
+        raise csv.Error(_ESCAPED)
+    return cells
+
+
+def _literal(cell: str) -> str:
+    with suppress(csv.Error):
+        return "".join(_strict([cell], "\t")[0]) if cell else ""
+    return cell
+
+
+def _strict(lines: list[str], delimiter: str) -> list[list[str]]:
+    return list(csv.reader(lines, delimiter=delimiter, strict=True))

@@ -41,15 +41,16 @@ class Command:
         done = subprocess.run(
             self.command,
             shell=True,
-            input="\n".join(lines) + "\n",
+            input="".join(f"{line}\n" for line in lines).encode(),
             capture_output=True,
-            encoding="utf-8",
-            errors="replace",
         )
         if done.returncode:
-            said = " ".join(done.stderr.split())[-200:]
+            said = " ".join(done.stderr.decode(errors="replace").split())[-200:]
             raise InputError(f"--command {self.command!r} failed ({done.returncode}): {said}")
-        return done.stdout.removesuffix("\n").split("\n")
+        try:
+            return done.stdout.decode().removesuffix("\n").split("\n")
+        except UnicodeDecodeError as error:
+            raise InputError(f"--command {self.command!r} wrote text that is not UTF-8") from error
 
 
 class BackTranslation:

@@ -49,7 +49,7 @@ def read_rows(
         read = [name for name in names if wanted is None or name in wanted] or names
         total, number = max(1, file.metadata.num_rows), 0
         for batch in file.iter_batches(_AT_ONCE, columns=read):
-            for row in _as_json(batch).to_pylist():
+            for row in _rows(_as_json(batch), path):
                 number += 1
                 yield row, number / total
 
@@ -92,11 +92,13 @@ def kept_type(kind: Any) -> Any:
     It is the same one if a row gives back its values as they were. Else values that JSON has as
     texts are texts: UUIDs, and what dates there are in lists and structs.
     """
-    types = import_arrow()[0].types
-    inside = _json_type(kind)
+    arrow, _ = import_arrow()
+    types, inside = arrow.types, _json_type(kind)
     same = _is_date(kind) or types.is_decimal(kind)
     if types.is_dictionary(kind):
         same = types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+        # All row groups together may have more categories than one has.
+        kind = arrow.dictionary(arrow.int32(), kind.value_type, kind.ordered)
     elif types.is_fixed_size_list(kind):
         same = inside is not None and inside.value_type == kind.value_type
     return kind if same else inside
@@ -129,8 +131,10 @@ def is_exact(kind: Any, common: Any) -> bool:
         return all(is_exact(part.type, common.field(part.name).type) for part in kind)
     if types.is_nested(kind):
         return is_exact(kind.value_type, common.value_type)
-    if types.is_uint64(kind):
+    if types.is_uint64(kind) or _is_date(kind):  # of another unit it may be beyond the common one
         return kind == common
+    if types.is_decimal(common) and types.is_integer(kind):  # Arrow may have made it too narrow
+        return len(str(2**kind.bit_width)) <= common.precision - common.scale
     return not types.is_floating(common) or not (types.is_int64(kind) or types.is_decimal(kind))
 
 
@@ -201,6 +205,8 @@ def _json_type_of_parts(kind: Any) -> Any:
     if types.is_map(kind) or types.is_union(kind):
         return None
     fields = [kind.field(number) for number in range(kind.num_fields)]
+    if len({each.name for each in fields}) < len(fields):
+        return None
     if any(_json_type(each.type) is None or _is_rebuilt(each.type) for each in fields):
         return None
     parts = [each.with_type(_json_type(each.type)) for each in fields]
@@ -227,6 +233,30 @@ def _as_json(batch: Any) -> Any:
     arrow, _ = import_arrow()
     columns = map(_json_column, batch.columns)
     return arrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
+
+
+def _rows(batch: Any, path: str | Path) -> list[dict[str, Any]]:
+    """The rows of a batch. Bytes of a text that are not UTF-8 become lone surrogates."""
+    try:
+        return batch.to_pylist()
+    except ValueError:  # of a column that is no text as it should be
+        columns = [_values(*each, path) for each in zip(batch.schema, batch.columns, strict=True)]
+        return [
+            dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
+
+
+def _values(field: Any, column: Any, path: str | Path) -> list[Any]:
+    arrow, _ = import_arrow()
+    if arrow.types.is_string(field.type) or arrow.types.is_large_string(field.type):
+        values = column.cast(arrow.large_binary()).to_pylist()
+        return [
+            each if each is None else each.decode("utf-8", "surrogateescape") for each in values
+        ]
+    try:
+        return column.to_pylist()
+    except ValueError as error:
+        raise InputError(f'{path}: column "{field.name}" cannot be read: {error}') from error
 
 
 def _json_column(column: Any) -> Any:

@@ -202,10 +202,12 @@ class _Parser:
         answers = self.answers(given, passage, id, "answer")
         plausible: tuple[Answer, ...] = ()
         if "plausible_answers" in record:
-            items = self.take(record, "plausible_answers", list)
+            listed = self.take(record, "plausible_answers", list)
+            items = [each for each in listed if not _is_placeholder(each, impossible)]
             plausible = self.answers(items, passage, id, "plausible answer")
         if given and not answers and self.on_bad_answer != "error":
             self.bad.append(f"{id}: no answer is left; question removed")
+            self.ids.discard(id)
             return None
         return Question(id, text, answers, impossible, plausible)
 
