@@ -188,6 +188,9 @@ def test_a_saved_model_is_loaded_again(ask: QuestionAnsweringPipeline, tmp_path:
     assert saved(QUESTION, RAIN) == bundled(QUESTION, RAIN)
     saved.save_pretrained(tmp_path / "onnx")
     assert pipeline(model=tmp_path / "onnx")(QUESTION, RAIN) == bundled(QUESTION, RAIN)
+    saved.model.no_answer_threshold = 0.25
+    saved.save_pretrained(tmp_path / "changed")
+    assert Predictor.load(tmp_path / "changed").model.no_answer_threshold == 0.25
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="it is no folder"):
         ask.save_pretrained(tmp_path / "file")

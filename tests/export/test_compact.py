@@ -42,6 +42,25 @@ def test_trained_rows_are_cut_and_kept_too() -> None:
     assert len(keep_words(model, 3).fixed_rows) == 3
 
 
+@pytest.mark.parametrize("name", ["LICENSE", "vocabulary.json", "network.safetensors"])
+def test_files_of_others_are_not_replaced(name: str, tmp_path: Path) -> None:
+    source, output = tmp_path / "model", tmp_path / "project"
+    small_reader().save(source)
+    (source / "LICENSE").write_text("of the weights")
+    output.mkdir()
+    (output / name).write_text("my own")
+    with pytest.raises(
+        InputError, match=rf"project has a file {name}, but no model's config\.json"
+    ):
+        compact(source, output, 10)
+    assert [path.read_text() for path in output.iterdir() if path.name[0] != "."] == ["my own"]
+    (output / name).unlink()
+    (output / "notes.txt").write_text("my own")
+    size = compact(source, output, 10)
+    files = {path.name: path.stat().st_size for path in output.iterdir() if path.name[0] != "."}
+    assert size == sum(files.values()) - files["notes.txt"] - files["LICENSE"]
+
+
 def test_no_words_or_the_same_folder_are_refused(tmp_path: Path) -> None:
     model = small_reader()
     model.save(tmp_path)

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from fabir.data.download import Collection
 from fabir.errors import InputError
 from fabir.export import onnx, web
 from fabir.export.web import PACKAGE, write_page
-from fabir.runtime.locate import BUNDLED
-from fabir.runtime.store import ONNX, copy_model, path_of
+from fabir.files import write_json
+from fabir.runtime.locate import BUNDLED, find_model
+from fabir.runtime.settings import SETTINGS, format_states, read_states
+from fabir.runtime.store import ANSWER, ONNX, copy_model, path_of, read_settings
 from model_folders import edit_json, seal
 
 
@@ -90,6 +93,38 @@ def test_a_licence_is_the_model_s_own_or_none(tmp_path: Path, runtime: Path) -> 
     (model / "LICENSE").write_text("of the model")
     write_page(model, site, runtime)
     assert (site / "model" / "LICENSE").read_text() == "of the model"
+
+
+def test_a_page_is_never_half_of_another_model(
+    tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    write_page(BUNDLED, site, runtime)
+    copy = web.copy_file
+
+    def interrupted(path: Path, to: Path) -> Path:
+        if path.name == ANSWER:
+            raise KeyboardInterrupt
+        return copy(path, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(web, "copy_file", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write_page(find_model("accurate"), site, runtime)
+    assert not (site / "model" / SETTINGS).exists()
+    write_page(find_model("accurate"), site, runtime)
+    assert read_settings(site / "model", ONNX).network["layers"] == 6
+
+
+def test_a_page_has_the_settings_of_its_graphs(tmp_path: Path, runtime: Path) -> None:
+    """Of a model that another one was to replace, `config.json` has the settings of both."""
+    model, site = tmp_path / "model", tmp_path / "site"
+    copy_model(BUNDLED, model)
+    mine = read_states(model)[0]
+    other = replace(mine, no_answer_threshold=0.001, files=dict.fromkeys(mine.files, "0" * 64))
+    write_json(model / SETTINGS, format_states(other, mine))
+    write_page(model, site, runtime)
+    assert read_states(site / "model") == [mine]
 
 
 def test_a_model_without_graphs_is_refused(tmp_path: Path, reader: Path, runtime: Path) -> None:

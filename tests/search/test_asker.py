@@ -583,6 +583,22 @@ def test_an_answer_on_a_later_page_has_its_page(tmp_path: Path) -> None:
     assert asking.ask("In which town was the wheel made?")[0].page == 2
 
 
+def test_the_first_answer_does_not_depend_on_how_many_are_wanted(
+    predictor: Predictor, tmp_path: Path
+) -> None:
+    """The best span repeats the question, and another one of the passage does not."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "b.txt").write_text("The mayor of Paris met Ida Strand, the painter.")
+    asking = Asker(Index.build([tmp_path / "texts"], tmp_path / "index"), predictor)
+    question = "Where is the mayor of Paris?"
+    first, *more = (asking.read(question, number) for number in (5, 1, 2))
+    assert first.best_guess or first.answers
+    ((_, many),) = asking.read_many([question], 1)
+    for result in (*more, many):
+        assert result.answers[:1] == first.answers[:1]
+        assert (result.no_answer, result.best_guess) == (first.no_answer, first.best_guess)
+
+
 def test_many_questions_give_what_each_alone_gives(index: Index, predictor: Predictor) -> None:
     questions = ["Who flew the first kite?", "zzz qqq", "When was the mill built?", "Zebulon?"]
     asking = Asker(index, predictor)

@@ -453,6 +453,57 @@ def test_what_cannot_be_read_for_once_stays_and_is_named(
     assert state(index) == before
 
 
+@pytest.mark.parametrize("name", ["generation-1/best.txt", "current", "generation-2"])
+def test_files_of_others_are_no_index(collection: Path, tmp_path: Path, name: str) -> None:
+    own = tmp_path / "results" / name
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"my own \xe9")
+    with pytest.raises(InputError, match="results is no index and not empty: choose another"):
+        Index.build([collection], tmp_path / "results")
+    assert own.read_bytes() == b"my own \xe9"
+    notes = tmp_path / "results" / "notes.txt"
+    notes.write_text("The tower of glass has 7 doors.")
+    index = Index.build([tmp_path / "results"], tmp_path / "index", skip=lambda reason: None)
+    assert "glass" in index.search("glass")[0].text
+
+
+def test_an_index_may_have_folders_of_others_beside_it(collection: Path, tmp_path: Path) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    own = tmp_path / "index" / "generation-2"
+    own.mkdir()
+    (own / "best.txt").write_text("my own")
+    index.update()
+    assert (own / "best.txt").read_text() == "my own"
+    assert index.search("kite")
+
+
+def test_an_index_is_where_it_was_when_the_process_moves(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Index.build([collection], "index")
+    index = Index.open("index")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (collection / "new.txt").write_text("The tower of glass has 7 doors.")
+    index.update()
+    assert "glass" in index.search("glass")[0].text
+
+
+def test_a_table_without_a_readable_record_stays_as_it_was(
+    collection: Path, tmp_path: Path
+) -> None:
+    index = Index.build([collection], tmp_path / "index")
+    before = state(index)
+    (collection / "rows.jsonl").write_text("<<<<<<< HEAD\n=======\n>>>>>>> theirs\n")
+    skipped: list[str] = []
+    index.update(skip=skipped.append)
+    (line,) = skipped
+    assert "rows.jsonl: line 1 is not a JSON object" in line
+    assert line.endswith("; what the index has of it stays")
+    assert state(index) == before
+
+
 def test_a_file_that_breaks_stays_as_it_was_and_is_read_when_it_is_whole(
     collection: Path, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from collection import KITES, write_collection
 from fabir.answer.predictor import Predictor
 from fabir.runtime.locate import BUNDLED
-from fabir.runtime.store import WEIGHTS, copy_model
+from fabir.runtime.store import WEIGHTS, change_settings, copy_model
 from fabir.search.asker import Asker
 from fabir.search.index import Index
 from fabir.serve import guard
@@ -250,12 +250,52 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(guard, timeout, 0.01)
 
-    async def run() -> None:
-        with pytest.raises(guard.HTTPException) as refused:
-            await guard._limited({"headers": []}, lambda: asyncio.sleep(60, {}))()
-        assert refused.value.status_code == 408
+    async def run() -> dict[str, Any]:
+        sent: list[Any] = []
 
-    asyncio.run(run())
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "POST", "path": "/answer", "query_string": b"",
+            "headers": [(b"content-type", b"application/json")],
+        }  # fmt: skip
+        await create_app(Predictor.load())(scope, lambda: asyncio.sleep(60, {}), send)
+        return sent[0]
+
+    assert asyncio.run(run())["status"] == 408
+
+
+def test_bodies_of_all_requests_are_limited_together(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps(ASKED).encode()
+    blanks = b" " * len(body)
+    monkeypatch.setattr(guard, "MAX_BODIES", 5 * len(body) // 2)
+
+    async def call(client: httpx.AsyncClient) -> list[httpx.Response]:
+        begun, enough = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> AsyncIterator[bytes]:
+            yield blanks
+            begun.set()
+            await enough.wait()
+            yield body
+
+        held = asyncio.create_task(client.post("/answer", content=slow(), headers=JSON))
+        await begun.wait()
+        refused = await client.post("/answer", content=blanks + body, headers=JSON)
+        enough.set()
+        answered = await held
+        later = await client.post("/answer", content=blanks + body, headers=JSON)
+        return [refused, later, answered]
+
+    refused, later, held = talk(predictor, call)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json() == {
+        "detail": "the service reads too many bodies at once: ask again in a moment"
+    }
+    assert (later.status_code, held.status_code) == (200, 200)
 
 
 def test_a_request_that_the_end_of_the_service_breaks_off_is_told(predictor: Predictor) -> None:
@@ -411,6 +451,9 @@ def test_the_page_and_the_schema_need_nothing_from_elsewhere(predictor: Predicto
         "/health",
         "/metrics",
     }
+    found = schema["components"]["schemas"]["Found"]
+    assert "path" not in {*found["properties"], *found["required"]}
+    assert "document" in found["required"]
     for path in ("/docs", "/redoc", "/nothing"):
         assert talk(predictor, lambda client, path=path: client.get(path)).status_code == 404
 
@@ -432,6 +475,18 @@ def test_the_attention_view_finds_a_reader_by_name() -> None:
         explainer = Explainer(name)
         assert explainer.obstacle is None
         explainer.close()
+
+
+def test_the_attention_view_is_that_of_the_model_that_answers(tmp_path: Path) -> None:
+    copy_model(BUNDLED, tmp_path)
+    options: dict[str, Any] = {"explainer": Explainer(tmp_path)}
+    model = Predictor.load(tmp_path)
+    change_settings(tmp_path, no_answer_threshold=0.25)
+    found = post(model, "/explain", json=ASKED, options=options)
+    assert (found.status_code, found.headers["retry-after"]) == (503, "1")
+    assert "the model's files have changed" in found.json()["detail"]
+    options = {"explainer": Explainer(tmp_path)}
+    assert post(model, "/explain", json=ASKED, options=options).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/openapi.json"])

@@ -1,5 +1,6 @@
 """The access log of every request: where, how and how long, nothing of what was asked."""
 
+import asyncio
 import json
 import logging
 import os
@@ -12,6 +13,7 @@ import pytest
 
 from fabir.answer.predictor import Predictor
 from fabir.errors import InputError
+from fabir.serve.app import create_app
 from fabir.serve.logs import configure_logs
 from factories import ABBEY, small_reader
 from serving import running, talk
@@ -39,6 +41,26 @@ def test_every_request_is_logged(predictor: Predictor, caplog: pytest.LogCapture
     ]
     assert all(vars(record)["client"] == "127.0.0.1" for record in caplog.records)
     assert all(vars(record)["milliseconds"] >= 0 for record in caplog.records)
+
+
+def test_no_client_writes_into_the_log(
+    predictor: Predictor, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behind some proxies it names its own address."""
+    clients = "::1", '10.0.0.9 "POST /answer" 200\x85\n\x9b2J'
+
+    async def call(name: str) -> None:
+        transport = httpx.ASGITransport(create_app(predictor), client=(name, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            await client.get("/health")
+
+    with caplog.at_level(logging.INFO, "fabir.access"):
+        for name in clients:
+            asyncio.run(call(name))
+    first, second = (vars(record)["client"] for record in caplog.records)
+    assert first == "::1"
+    assert second.startswith("10.0.0.9%20%22POST%20")
+    assert second.isprintable()
 
 
 @pytest.mark.parametrize("given", ["7f3a-b", "Root=1:a.b/c+d@e_f", "x" * 128])

@@ -198,6 +198,16 @@ def test_an_address_made_by_hand_is_left_by_one_step_back(page: Page, url: str) 
     page.wait(lambda: page.browser.current_url == "about:blank")
 
 
+def test_a_passage_that_is_too_long_is_not_cut(page: Page) -> None:
+    page.all("[value=passage]")[0].click()
+    page["passage"].click()
+    page.run("document.execCommand('insertText', false, 'Rain fell. '.repeat(10000))")
+    ask(page, question="What fell?")
+    assert page["wrong"].text == "passage: it has more than 100,000 characters"
+    (complaint,) = page.browser.get_log("browser")  # of the browser itself
+    assert "422" in complaint["message"]
+
+
 def test_a_long_passage_is_in_the_history_but_not_in_the_address(page: Page) -> None:
     long = f"{ABBEY}{' The monks sang.' * 200}"
     Select(page["top-k"]).select_by_visible_text("1")

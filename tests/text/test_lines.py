@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabir.text.lines import divide, unwrap_lines
+from fabir.text.units import place_words
 
 PIECES = st.sampled_from(["Rain falls", "a", ".", "- ", "x" * 30, " ", "\r", "\n", "\n\n"])
 
@@ -159,3 +160,12 @@ def test_strange_texts_take_no_longer_than_others(text: str) -> None:
 )
 def test_a_word_divided_at_a_line_end_goes_on(text: str, breaks: list[int]) -> None:
     assert divide(text).breaks == breaks
+
+
+@pytest.mark.parametrize("word", ["U.S", "Washington D.C", "J.R.R"])
+def test_a_mark_is_no_part_of_an_abbreviation(word: str) -> None:
+    text = f"It was in the {word}\n\nHer mother was French."
+    words, starts, ends = place_words(text, "fabir", divide(text).text)
+    read = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    assert not any(each[-1:].isspace() and each.strip() for each in read)
+    assert len(words) == len(read)

@@ -212,7 +212,13 @@ class QuestionAnsweringPipeline:
         elif not hasattr(model, "folder"):
             raise InputError("an ensemble cannot be saved: save each of its models")
         elif model.folder.resolve() != target.resolve():
-            copy_model(model.folder, target)
+            copy_model(
+                model.folder,
+                target,
+                no_answer_threshold=model.no_answer_threshold,
+                calibration=model.calibration,
+                confidence=model.confidence,
+            )
 
     def __call__(self, *arguments: Any, **named: Unpack[Call]) -> Any:
         """Answer `question=` from `context=`, each a text or a list.

@@ -100,6 +100,12 @@ def explain(
 
 def write_page(explanation: Explanation, path: Path) -> None:
     """Write a page of one file. An InputError says why it cannot be written."""
+    with replacing(path) as temporary:
+        temporary.write_text(page_of(explanation), encoding="utf-8")
+
+
+def page_of(explanation: Explanation) -> str:
+    """The HTML of a page of one file."""
     maps = sorted(explanation.maps, key=lambda each: each.texts[0] == each.texts[1])
     answer = int(explanation.start.argmax())
     data = {
@@ -115,12 +121,10 @@ def write_page(explanation: Explanation, path: Path) -> None:
         "first": most_telling(maps, answer),
     }
     template = files("fabir.explain").joinpath("page.html").read_text(encoding="utf-8")
-    text = Template(template).substitute(
+    return Template(template).substitute(
         title=html.escape(printable(explanation.question)),
         data=json.dumps(data).replace("<", "\\u003c"),
     )
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def titles(maps: Sequence[Map]) -> list[str]:

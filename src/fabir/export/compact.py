@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabir.errors import InputError
 from fabir.files import writing
-from fabir.runtime.store import check_vacant, copy_licence
+from fabir.runtime.store import check_vacant, copy_licence, model_files
 from fabir.runtime.torch_model import TorchModel
 
 
@@ -36,7 +36,7 @@ def compact(source: Path, output: Path, words: int) -> int:
     if output.resolve() == source.resolve():
         raise InputError(f"{output} is the source itself: name another folder")
     with writing(output):
-        check_vacant(output)
+        check_vacant(output, source=source)
         keep_words(TorchModel.load(source), words).save(output, small=True)
         copy_licence(source, output)
-    return sum(path.stat().st_size for path in output.iterdir() if path.is_file())
+    return sum(path.stat().st_size for path in model_files(output).values())

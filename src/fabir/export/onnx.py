@@ -1,6 +1,7 @@
 """Export of a trained model to ONNX graphs, and the measured differences."""
 
 import copy
+import math
 import shutil
 import sys
 import tempfile
@@ -100,7 +101,7 @@ def export(
     inplace = output.resolve() == source.resolve()
     with writing(output), tempfile.TemporaryDirectory() as made:
         if not inplace:
-            check_vacant(output, over_graphs=True)
+            check_vacant(output, over_graphs=True, source=source)
         model = TorchModel.load(source)
         print("writing the graph: about half a minute", file=sys.stderr)
         words = read_tensors(path_of(source, WORDS))[0] | {"trained": model.trained_rows}
@@ -270,7 +271,9 @@ def _largest_difference(model: TorchModel, exported: OnnxModel) -> float:
             if ours is None or theirs is None:
                 continue
             real = theirs.numpy() > PADDING_LOGIT
-            largest = max(largest, float(np.abs(ours - theirs.numpy())[real].max()))
+            largest = float(np.maximum(largest, np.abs(ours - theirs.numpy())[real].max()))
+    if not math.isfinite(largest):
+        raise InputError("the graph or the model gives logits that are not finite numbers")
     return largest
 
 

@@ -15,16 +15,17 @@ from pathlib import Path
 from fabir.answer.passages import is_punctuation
 from fabir.data.download import Collection, download
 from fabir.errors import InputError
-from fabir.files import cache_folder, check_output, replacing, writing
+from fabir.files import cache_folder, check_output, replacing, write_json, writing
 from fabir.runtime.onnx_model import OnnxModel
-from fabir.runtime.settings import SETTINGS
+from fabir.runtime.settings import SETTINGS, format_states
 from fabir.runtime.store import (
     LICENCE,
     ONNX,
     copy_file,
+    copy_licence,
     is_exported,
-    licence_of,
     path_of,
+    read_settings,
     read_vocabulary,
 )
 from fabir.text import tokens
@@ -140,13 +141,15 @@ def _write_runtime(package: Path, folder: Path) -> Iterator[Path]:
 
 
 def _copy_model(source: Path, folder: Path) -> Iterator[Path]:
-    paths = {name: path_of(source, name) for name in (SETTINGS, *ONNX)}
-    if (licence := licence_of(source)).exists():
-        paths[LICENCE] = licence
-    else:
-        (folder / LICENCE).unlink(missing_ok=True)  # another model's, which was here
-    for name, path in paths.items():
-        yield copy_file(path, folder / name)
+    settings = folder / SETTINGS
+    settings.unlink(missing_ok=True)  # without it the page uses no model that is half another's
+    copy_licence(source, folder)
+    if (licence := folder / LICENCE).exists():
+        yield licence
+    for name in ONNX:
+        yield copy_file(path_of(source, name), folder / name)
+    write_json(settings, format_states(read_settings(source, ONNX)))
+    yield settings
 
 
 def write_scripts(folder: Path) -> Iterator[Path]:

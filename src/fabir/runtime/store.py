@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +61,17 @@ def model_files(folder: Path) -> dict[str, Path]:
     return {name: path for name in FILES if (path := path_of(folder, name)).exists()}
 
 
-def copy_model(folder: Path, copy: Path) -> None:
+def copy_model(folder: Path, copy: Path, **changes: Any) -> None:
     """Copy a model's files into one folder, with those that it shares with other models, and the
-    licence of its weights."""
-    for name, path in model_files(folder).items():
-        copy_file(path, copy / name)
+    licence of its weights. `changes` are those of its settings.
+
+    Raises:
+        InputError: the model is damaged, or the copy cannot be written.
+    """
+    files = model_files(folder)
+    del files[SETTINGS]
+    settings = replace(read_settings(folder, files), **changes)
+    write_model(copy, settings, {name: partial(shutil.copyfile, files[name]) for name in files})
     copy_licence(folder, copy)
 
 
@@ -76,10 +82,12 @@ def licence_of(folder: Path) -> Path:
 
 
 def copy_licence(folder: Path, copy: Path) -> None:
-    """Copy the licence of a model's weights, if there is one, into the folder of a model made of
-    it."""
+    """Copy the licence of a model's weights into the folder of a model made of it. Without one
+    remove that of the model that was there."""
     if (licence := licence_of(folder)).exists():
         copy_file(licence, copy / LICENCE)
+    else:
+        (copy / LICENCE).unlink(missing_ok=True)
 
 
 def copy_file(path: Path, copy: Path) -> Path:
@@ -159,17 +167,27 @@ def _digest(path: Path) -> str | None:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def check_vacant(folder: Path, *, over_graphs: bool = False) -> None:
+def check_vacant(folder: Path, *, over_graphs: bool = False, source: Path | None = None) -> None:
     """Check that a model can be written to a folder without loss: it has no other model, and no
-    other program's config.json.
+    other program's files of these names.
 
     Args:
         over_graphs: a model of graphs alone may be replaced, as when it is exported again
+        source: a model whose licence is to be copied too
 
     Raises:
         InputError: it has.
     """
     if not (folder / SETTINGS).exists():
+        licence = folder / LICENCE
+        others = [name for name in FILES if (folder / name).exists()]
+        if source and _digest(licence) not in (None, _digest(licence_of(source))):
+            others.append(LICENCE)
+        if others:
+            raise InputError(
+                f"{folder} has a file {others[0]}, but no model's {SETTINGS} beside it: name "
+                "another folder to write to, or remove the file"
+            )
         return
     try:
         read_states(folder)
@@ -203,8 +221,8 @@ def write_model(
             files[name](made[name])
         fresh = {name: _digest(path) for name, path in made.items()}
         coming = replace(settings, files={**kept, **fresh})
-        if before is not None:
-            write_json(folder / SETTINGS, format_states(before, coming))
+        states = [coming] if before is None else [before, coming]
+        write_json(folder / SETTINGS, format_states(*states))
         for name in FILES:
             if name not in coming.files and name != SETTINGS:
                 (folder / name).unlink(missing_ok=True)

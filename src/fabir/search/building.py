@@ -145,6 +145,9 @@ class Writer:
                 for document in reader.read(path, lose, lambda line: told.append((notice, line))):
                     self._add(document, rows)
                     yield self.passages + len(rows["passages"])
+                if lost and not rows["documents"] and previous and previous.documents:
+                    told.clear()
+                    raise InputError(lost[0])  # a broken file, of which the old documents stay
                 made = {table: np.array(rows[table], kind) for table, kind in TABLES.items()}
                 self._append_rows(replace(file, lost=lost), made)
         except InputError as error:

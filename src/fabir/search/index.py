@@ -105,6 +105,7 @@ class Index:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.reopen()
+        self.folder = self.folder.absolute()  # whatever folder the process goes to
 
     @classmethod
     def open(cls, folder: str | Path) -> "Index":

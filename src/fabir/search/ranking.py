@@ -329,9 +329,11 @@ def _bigrams(hits: _Hits, query: Query, shape: tuple[int, int]) -> np.ndarray:
     weights = query.weights[pairs].sum(axis=1)
     if not query.pairs:
         return np.zeros(shape[0], np.float32)
-    number = np.full((shape[1], shape[1]), -1)
-    number[tuple(pairs.T)] = np.arange(len(pairs))
-    pair = number[hits.term[:-1], hits.term[1:]]
+    keys, terms = pairs @ [shape[1], 1], hits.term.astype(np.int64)
+    order = np.argsort(keys, kind="stable")
+    found = terms[:-1] * shape[1] + terms[1:]
+    pair = order[np.searchsorted(keys, found, "right", order) - 1]
+    pair[keys[pair] != found] = -1
     pair[(np.diff(hits.place) != 1) | (np.diff(hits.passage) != 0)] = -1
     seen = np.zeros((shape[0], len(pairs)), np.float32)
     seen[hits.passage[:-1][pair >= 0], pair[pair >= 0]] = 1

@@ -11,10 +11,12 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +28,11 @@ from fabir.search.postings import read_postings
 
 FORMAT = 4
 _POINTER, _LOCK, _GENERATION, _CHECKSUMS = "current", ".lock", "generation-", "checksums.json"
+_NAMED = re.compile(rf"{_GENERATION}\d+(?: [0-9a-f]{{64}})?\s*")  # what the pointer says
+# Files of a generation, and one while it is made.
+_OF_GENERATION = re.compile(
+    r".*\.npy|.*\.index\.json|manifest\.json|checksums\.json|texts\.utf8|tokens\.raw"
+)
 _WHOLE = 256 << 20  # bytes of an index whose files are verified as a whole
 _ENDS = 1 << 20  # bytes at the beginning and end of a file that are verified otherwise
 _DAMAGED = "is damaged, or of another index: build the index again"
@@ -155,7 +162,11 @@ def pointer_state(folder: Path) -> tuple[int, int] | None:
 
 
 def is_index(folder: Path) -> bool:
-    return (folder / _POINTER).is_file()
+    """Whether a folder has an index, and not another program's file of the pointer's name."""
+    try:
+        return _NAMED.fullmatch((folder / _POINTER).read_text("utf-8")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 @contextmanager
@@ -178,7 +189,8 @@ def new_generation(folder: Path) -> Iterator[Path]:
                 raise InputError(f"another process is writing the index {folder}")
             _remove_old(folder)
             numbers = [int(path.name.removeprefix(_GENERATION)) for path in _generations(folder)]
-            made = folder / f"{_GENERATION}{max(numbers, default=0) + 1}"
+            names = (f"{_GENERATION}{number}" for number in count(max(numbers, default=0) + 1))
+            made = next(path for name in names if not (path := folder / name).exists())
             made.mkdir()
             try:
                 yield made
@@ -198,12 +210,19 @@ def new_generation(folder: Path) -> Iterator[Path]:
 
 
 def _foreign(path: Path) -> bool:
-    return not path.name.startswith((_GENERATION, _LOCK, f".{_POINTER}"))
+    return not (_is_generation(path) or path.name.startswith((_LOCK, f".{_POINTER}")))
+
+
+def _is_generation(path: Path) -> bool:
+    """Whether a folder has the name and the files of a generation, which may be incomplete."""
+    number = path.name.removeprefix(_GENERATION)
+    if number == path.name or not number.isdecimal() or not path.is_dir():
+        return False
+    return all(_OF_GENERATION.fullmatch(each.name) for each in path.iterdir())
 
 
 def _generations(folder: Path) -> list[Path]:
-    found = folder.glob(f"{_GENERATION}*")
-    return [path for path in found if path.name.removeprefix(_GENERATION).isdecimal()]
+    return [path for path in folder.glob(f"{_GENERATION}*") if _is_generation(path)]
 
 
 def _remove_old(folder: Path) -> None:

@@ -4,7 +4,6 @@ Torch is imported when the first view is made.
 """
 
 import asyncio
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabir.runtime.locate import find_model
+from fabir.runtime.settings import read_states
 from fabir.runtime.store import WEIGHTS
 from fabir.serve.batching import BusyError
 
@@ -30,6 +30,7 @@ class Explainer:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = find_model(folder)
+        self._states = read_states(self.folder)
         self._thread = ThreadPoolExecutor(1, "fabir-explainer")
         self._pending = 0
 
@@ -63,15 +64,16 @@ class Explainer:
         self._thread.shutdown()
 
     def _page(self, *asked: Any) -> str:
-        from fabir.explain.page import explain, write_page
+        from fabir.explain.page import explain, page_of
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "page.html"
-            write_page(explain(self._reader, *asked), path)
-            return path.read_text(encoding="utf-8")
+        return page_of(explain(self._reader, *asked))
 
     @cached_property
     def _reader(self) -> "TorchModel":
         from fabir.runtime.torch_model import TorchModel
 
+        if read_states(self.folder) != self._states:
+            raise BusyError(
+                "the model's files have changed since they were read: reload the service"
+            )
         return TorchModel.load(self.folder)

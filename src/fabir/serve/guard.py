@@ -24,12 +24,14 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_BODY = 1 << 20
+MAX_BODIES = 64 << 20  # of all requests together, so that slow ones do not fill the memory
 _PART_TIMEOUT = 20  # seconds to wait for each part of a body
 _BODY_TIMEOUT = 60  # seconds to wait for all of it
 _UNKNOWN_HOST = JSONResponse(
     {"detail": "the request is for a host that this service does not know: see --allow-host"}, 421
 )
 _ENCODED = "the body has a Content-Encoding: send it as it is, without this header"
+_FULL = "the service reads too many bodies at once: ask again in a moment"
 _STOPPING = JSONResponse({"detail": "the service stops: ask again in a moment"}, 503)
 _ACCESS = logging.getLogger("fabir.access")
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
@@ -53,6 +55,7 @@ class Guard:
         allowed_hosts: Collection[str] | None,
     ) -> None:
         self.app, self.metrics, self.paths = app, metrics, paths
+        self.held = 0  # bytes of the bodies of all requests in progress
         self.allowed_hosts = None
         if allowed_hosts is not None:
             self.allowed_hosts = {"localhost", *(name.lower() for name in allowed_hosts)}
@@ -73,13 +76,15 @@ class Guard:
             await send(message)
 
         app: App = self.app if self._host_is_allowed(scope) else _UNKNOWN_HOST
+        body = _Body(self, scope, receive)
         try:
             with self.metrics.in_progress.labels(path).track_inprogress():
-                await app(scope, _limited(scope, receive), send_and_record)
+                await app(scope, body.receive, send_and_record)
         except asyncio.CancelledError:  # the service stops, and has waited long enough
             if not started_to_answer:
                 await _STOPPING(scope, receive, send_and_record)
         finally:
+            self.held -= body.size
             seconds = time.perf_counter() - started
             self.metrics.requests.labels(path, status).inc()
             self.metrics.seconds.labels(path).observe(seconds)
@@ -107,7 +112,7 @@ def _log(scope: Message, status: int, seconds: float) -> None:
     """Log a request: nothing of what was asked, only where and how it was answered."""
     client = scope.get("client")
     fields = {
-        "client": client[0] if client else "-",
+        "client": quote(client[0], safe=":%") if client else "-",
         "method": scope["method"],
         "path": quote(scope["path"]),
         "status": status,
@@ -116,24 +121,33 @@ def _log(scope: Message, status: int, seconds: float) -> None:
     _ACCESS.info("%(method)s %(path)s %(status)d", fields, extra=fields)
 
 
-def _limited(scope: Message, receive: Receive) -> Receive:
-    """Wrap `receive` to reject a body that is compressed, too large or too slow."""
-    coding = dict(scope["headers"]).get(b"content-encoding", b"identity")
-    size = 0
-    end = time.monotonic() + _BODY_TIMEOUT
+class _Body:
+    """A request's body, which is rejected if it is compressed, too large or too slow, or if those
+    of all requests are too large together.
 
-    async def limited() -> Message:
-        nonlocal size
-        if coding.lower() != b"identity":
+    Attributes:
+        size: bytes received so far
+    """
+
+    def __init__(self, guard: Guard, scope: Message, receive: Receive) -> None:
+        self.guard, self._receive, self.size = guard, receive, 0
+        self.coding = dict(scope["headers"]).get(b"content-encoding", b"identity")
+        self.end = time.monotonic() + _BODY_TIMEOUT
+
+    async def receive(self) -> Message:
+        if self.coding.lower() != b"identity":
             raise HTTPException(415, _ENCODED, {"accept-encoding": "identity"})
         try:
-            async with asyncio.timeout(min(_PART_TIMEOUT, max(0, end - time.monotonic()))):
-                message = await receive()
+            left = max(0, self.end - time.monotonic())
+            async with asyncio.timeout(min(_PART_TIMEOUT, left)):
+                message = await self._receive()
         except TimeoutError as error:
             raise HTTPException(408, "the rest of the body did not come") from error
-        size += len(message.get("body", b""))
-        if size > MAX_BODY:
+        part = len(message.get("body", b""))
+        self.size += part
+        self.guard.held += part
+        if self.size > MAX_BODY:
             raise HTTPException(413, f"the body is larger than {MAX_BODY:,} bytes")
+        if self.guard.held > MAX_BODIES:
+            raise HTTPException(503, _FULL, {"retry-after": "1"})
         return message
-
-    return limited

@@ -7,12 +7,13 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from fabir.answer.predictor import Answer
 from fabir.search.asker import Found
@@ -131,12 +132,28 @@ class AnswersToMany(BaseModel):
     results: list[Answers | Problem]
 
 
+class _WithoutPath:
+    """Leaves the path on this machine out of the schema, as the service leaves it out."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        reference = handler(core)
+        schema = handler.resolve_ref_schema(reference)
+        schema["properties"].pop("path", None)
+        schema["required"] = [name for name in schema["required"] if name != "path"]
+        return reference
+
+
+_Found = Annotated[Found, _WithoutPath()]
+
+
 class Findings(BaseModel):
     """Spans of documents, best first; none if no answer is given. Offsets count code points."""
 
-    answers: list[Found]
+    answers: list[_Found]
     no_answer: Annotated[float, Field(description="one minus the best span's score")]
-    best_guess: Annotated[Found | None, Field(description="the best span if none is given")]
+    best_guess: Annotated[_Found | None, Field(description="the best span if none is given")]
 
 
 class Shown(BaseModel):

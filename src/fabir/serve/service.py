@@ -13,6 +13,7 @@ from fabir import __version__
 from fabir.answer.predictor import Predictor, Reading
 from fabir.answer.threshold import best_guess
 from fabir.errors import InputError
+from fabir.search.asker import spans
 from fabir.serve.attention import Explainer
 from fabir.serve.batching import MAX_WAITING, Batcher
 from fabir.serve.messages import (
@@ -141,7 +142,7 @@ class Service:
         backend, asker = self._backend, self._backend.index_asker
         passages = await backend.in_index(asker.search, asked.question)
         pairs = asker.pairs(asked.question, passages)
-        readings = await backend.batcher.read(pairs, asked.top_k)
+        readings = await backend.batcher.read(pairs, spans(asked.top_k))
         result = asker.choose(asked.question, passages, readings, asked.top_k, asked.threshold)
         self.metrics.count_question("/ask", bool(result.answers))
         return Findings(

@@ -19,6 +19,7 @@ _BREAK = re.compile(
 )
 _MARKS = {"paragraph": ".", "line": ";", "gap": ","}
 _GLUED = re.compile(r"\d\s\d")  # with a comma in its middle it is one number
+_INITIALS = re.compile(r"[A-Z]\.[A-Z]")  # with a stop behind them they are one word
 # The last two characters of a line and the first of the next one, in the middle of a word.
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010][^\W\d_A-Z]")
 _CELL = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")  # the gap before a cell of a table in plain text
@@ -84,6 +85,7 @@ def divide(text: str) -> Divided:
             if text[max(0, place - 80) : place].rstrip()[-1:] not in _PUNCTUATION:
                 characters = characters or list(text)
                 glued = _GLUED.fullmatch(text, place - 1, place + 2)
+                glued = glued or _INITIALS.fullmatch(text, max(0, place - 3), place)
                 characters[place] = ";" if glued else _MARKS[found.lastgroup or ""]
                 marks.append(place)
     return Divided("".join(characters) if marks else text, sorted(breaks), marks, unwrapped)

@@ -15,6 +15,7 @@ const BREAK = new RegExp(
 const MARKS = { paragraph: ".", line: ";", gap: "," };
 // With a comma in its middle it is one number.
 const GLUED = new RegExp(`(?<=[${DIGIT}])[${SPACE}](?=[${DIGIT}])`, "uy");
+const INITIALS = /^[A-Z]\.[A-Z]$/u; // with a stop behind them they are one word
 const HYPHENATED = new RegExp(`[${ANY_LETTER}][-\\u2010]$`, "u");
 const CONTINUED = new RegExp(`^[${SPACE}]*(?![A-Z])[${ANY_LETTER}]`, "u");
 // The gap before a cell of a table in plain text.
@@ -61,7 +62,8 @@ export function divide(text) {
     if (".!?;:,".includes(text[index - 1])) continue;
     marks.push(index);
     GLUED.lastIndex = index;
-    pieces.push(text.slice(end, index), GLUED.test(text) ? ";" : MARKS[kind]);
+    const glued = GLUED.test(text) || INITIALS.test(text.slice(Math.max(0, index - 3), index));
+    pieces.push(text.slice(end, index), glued ? ";" : MARKS[kind]);
     end = index + 1;
   }
   const breaks = [...new Set(ends)].sort((one, other) => one - other);
