@@ -16,6 +16,7 @@ from fabir.cli import build_parser, main
 from fabir.data.dataset import Dataset
 from fabir.data.squad import read_squad, write_squad
 from fabir.files import writing
+from fabir.terminal import printable
 from factories import CONFIGS
 from tiny import Files, dataset
 
@@ -97,6 +98,20 @@ def test_an_option_for_several_values_may_be_repeated() -> None:
                 assert [*map(str, getattr(options, option.dest))] == ["a", "b", "c"], flag
                 repeated.add(f"{name} {flag}")
     assert repeated >= {"serve --cors", "train --train", "predict --keep", "vary --kinds"}
+
+
+def test_names_with_control_characters_leave_a_message_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text('"que\nstion",context\nWho?,Ada.\n')
+    error = refused(capsys, "predict", table, "--output", tmp_path / "answers.csv")
+    assert "only que\ufffdstion, context" in error
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"question": "Who?", "context": "Ada."}\n')
+    main(["predict", str(rows), "--output", str(tmp_path / "answers.csv"), "--keep", "\x1b\n"])
+    assert 'has no "\ufffd\ufffd"; rows without it get none' in capsys.readouterr().err
+    assert printable("\ud83d\x1b\udce9") == "\ufffd" * 3
 
 
 def test_unknown_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

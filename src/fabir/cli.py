@@ -25,7 +25,7 @@ from fabir.commands import (
 )
 from fabir.errors import InputError, InputWarning, reason_of
 from fabir.process_settings import tune_for_training, tune_process
-from fabir.terminal import drop_output, prepare_streams
+from fabir.terminal import drop_output, prepare_streams, printable
 
 # Packages that only training needs.
 _TRAINING = "accelerate", "docstring_parser", "jsonargparse", "torch"
@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
             given = (each.partition("=")[0] for each in self._given if each.startswith("--"))
             hints = (_hint(each, known) for each in given if each not in known)
             message += next(filter(None, hints), "")
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
 
 
 def _whole_number(text: str) -> int:
@@ -152,7 +152,7 @@ def _brief_warnings(command: str) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if issubclass(category, InputWarning):
-                print(f"fabir{command}: {message}", file=sys.stderr)
+                print(f"fabir{command}: {printable(str(message))}", file=sys.stderr)
             else:
                 usual(message, category, *place)
 
@@ -161,7 +161,7 @@ def _brief_warnings(command: str) -> Iterator[None]:
 
 
 def _report_error(command: str, message: str) -> int:
-    print(f"fabir{command}: {message}", file=sys.stderr)
+    print(f"fabir{command}: {printable(message)}", file=sys.stderr)
     return 2
 
 

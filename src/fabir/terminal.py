@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from fabir.errors import InputError
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte
 
 
 class _Closed(io.TextIOBase):
@@ -92,8 +93,10 @@ def print_json(value: Any) -> None:
 
 
 def printable(text: str | Path) -> str:
-    """Replace control characters, which a terminal would interpret, and bytes that are not text."""
-    decoded = str(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Replace control characters, which a terminal would interpret, and what is not text: bytes of
+    a file's name, and halves of surrogate pairs."""
+    whole = _NO_BYTE.sub("\N{REPLACEMENT CHARACTER}", str(text))
+    decoded = whole.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", decoded)
 
 

@@ -103,13 +103,13 @@ def test_what_is_read_is_not_written_over(
     assert Path("passage.html").read_text() == "Rain falls."
 
 
-def test_an_empty_name_is_not_the_folder_of_the_shell(
+def test_an_empty_name_is_not_the_folder_of_the_shell_and_an_address_none_of_this_machine(
     rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for given in (["export", "--web", ""], ["index", "", "--output", "x"]):
-        with pytest.raises(SystemExit, match="2"):
-            main(given)
-        assert "the name is empty" in capsys.readouterr().err
+        assert "the name is empty" in refused(capsys, *given)
+    for given in (["evaluate", "s3://b/d.json"], ["export", "--web", "s3://b/d.json"]):
+        assert "s3://b/d.json is an address: name a file of this" in refused(capsys, *given)
     assert list(Path().iterdir()) == [Path("rows.jsonl")]
 
 

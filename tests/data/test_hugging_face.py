@@ -72,7 +72,14 @@ def test_questions_without_answers_are_data_to_predict_on(tmp_path: Path) -> Non
         ({"id": None}, 'row 2, field "id": missing; give all rows one, or none'),
         ({"id": "0-0"}, "another question of this file has the same id"),
         ({"answers": {"text": ["Ada"], "answer_start": [1]}}, "'Ada' is not at offset 1"),
-        ({"answers": {"text": ["Ada"], "answer_start": ["1"]}}, '"answer_start": expected an int'),
+        (
+            {"answers": {"text": ["Ada"], "answer_start": ["1"]}},
+            'row 2, field "answers": "answer_start" has \'1\', no whole number',
+        ),
+        (
+            {"answers": {"text": [7], "answer_start": [1]}},
+            'row 2, field "text": expected a string, got int',
+        ),
     ],
 )
 def test_a_malformed_row_is_named(tmp_path: Path, change: dict[str, Any], problem: str) -> None:

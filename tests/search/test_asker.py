@@ -459,9 +459,9 @@ def test_questions_come_from_a_pipe_or_a_person(
     said = b'\xef\xbb\xbf{"question": "caf\xc3\xa9?"}\n'
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(said), encoding="ascii"))
     assert list(prompt.read_questions()) == ["café?"]
-    for other in ("one\n".encode("utf-16"), b"one\n \xff\n"):
+    for number, other in (1, "one\n".encode("utf-16")), (2, b"one\n \xff\n"):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(other)))
-        with pytest.raises(InputError, match="not UTF-8 text: convert it"):
+        with pytest.raises(InputError, match=f"line {number} of standard input is not UTF-8 text"):
             list(prompt.read_questions())
     monkeypatch.setattr(sys, "stdin", Lines([], terminal=True))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from fabir.data.addresses import is_address, without_scheme
 from fabir.errors import Terminated
 
 Run = Callable[[argparse.Namespace, list[str]], None]  # with the options and remaining arguments
@@ -28,17 +29,24 @@ def path(text: str) -> Path:
     """The path that an argument names; `~` at its beginning is the home folder.
 
     Raises:
-        ArgumentTypeError: it is empty, as where a variable of the shell is not set.
+        ArgumentTypeError: it is an address, or empty, as where a variable of the shell is not set.
     """
-    if not text:
-        raise argparse.ArgumentTypeError("the name is empty")
-    return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
+    name = file_or_address(text)
+    if is_address(name):
+        raise argparse.ArgumentTypeError(f"{text} is an address: name a file of this machine")
+    return Path(name)
 
 
 def file_or_address(text: str) -> str:
-    """As `path`, but as text: addresses such as s3://bucket/rows.parquet stay as they are."""
-    found = path(text)
-    return str(found) if text.startswith("~") else text
+    """As `path`, but as text: addresses such as s3://bucket/rows.parquet stay as they are.
+
+    Raises:
+        ArgumentTypeError: it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    text = without_scheme(text)
+    return str(Path(text).expanduser()) if text == "~" or text.startswith("~/") else text
 
 
 @contextmanager

@@ -87,6 +87,10 @@ def _answers(given: Any) -> list[dict[str, Any]]:
     texts, starts = given.get("text"), given.get("answer_start")
     if type(texts) is not list or type(starts) is not list or len(texts) != len(starts):
         raise InputError('field "answers": "text" and "answer_start" are not lists of one length')
+    for start in starts:
+        if not (type(start) is int or (type(start) is float and start.is_integer())):
+            raise InputError(f'field "answers": "answer_start" has {start!r}, no whole number')
     return [
-        {"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)
+        {"text": check_text(text, "text", blank=True), "answer_start": int(start)}
+        for text, start in zip(texts, starts, strict=True)
     ]

@@ -26,14 +26,9 @@ def read_questions() -> Iterator[str]:
         InputError: the input from the pipe is not UTF-8, or a JSON object has no question.
     """
     if not sys.stdin.isatty():
-        if isinstance(sys.stdin, io.TextIOWrapper):  # whatever the system's encoding is
-            sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
-        try:
-            for number, line in enumerate(sys.stdin, 1):
-                if not is_blank(line):
-                    yield _question(line.strip(), number)
-        except UnicodeDecodeError as error:
-            raise InputError("standard input is not UTF-8 text: convert it") from error
+        for number, line in enumerate(_piped_lines(), 1):
+            if not is_blank(line):
+                yield _question(line.strip(), number)
         return
     print(f"Ask; {_ENDS}.", file=sys.stderr)
     with _history(_history_file()):
@@ -42,6 +37,19 @@ def read_questions() -> Iterator[str]:
                 print(f"Type a question about the indexed documents; {_ENDS}.", file=sys.stderr)
             else:
                 yield question
+
+
+def _piped_lines() -> Iterator[str]:
+    """The lines of standard input in UTF-8, whatever the system's encoding is."""
+    if not isinstance(sys.stdin, io.TextIOWrapper):
+        yield from sys.stdin
+        return
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"line {number} of standard input is not UTF-8 text: convert it"
+            raise InputError(problem) from error
 
 
 def _question(line: str, number: int) -> str:

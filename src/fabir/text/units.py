@@ -74,13 +74,15 @@ _EMOJI = re.compile(
 _OF_EMOJI = re.compile(
     "[\u20e3\u200d\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
-# Format characters (Unicode's Cf) but the two joiners and the tags of flags. A zero-width space
-# divides words, the others do not.
-_UNSEEN = (
+# Control characters but white space, which divide words as a zero-width space does. Format
+# characters (Unicode's Cf) but the two joiners and the tags of flags, which do not.
+_CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+_UNSEEN = _CONTROLS + (
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
 )
 _INVISIBLE = re.compile(f"[{_UNSEEN}]+")
+_DIVIDING = re.compile(f"[{_CONTROLS}\u200b]")
 # What a blank text may have: controls, format characters, white space, marks without a letter, and
 # letters and a symbol that Unicode has as blanks.
 _BLANK_KINDS = {"Cc", "Cf", "Zs", "Zl", "Zp", "Mn"}
@@ -138,7 +140,7 @@ def visible_tokens(text: str, tokeniser: Tokeniser = "fabir") -> Tokens:
     for match in _INVISIBLE.finditer(text):
         kept.append(text[end : match.start()])
         places.append(np.arange(end, match.start()))
-        if "\u200b" in match[0]:
+        if _DIVIDING.search(match[0]):
             kept.append(" ")
             places.append(np.array([match.start()]))
         end = match.end()

@@ -60,9 +60,13 @@ const OF_EMOJI = new RegExp(
   `[\\u20e3\\u200d\\u{1f1e6}-\\u{1f1ff}${SKIN}\\u{e0020}-\\u{e007f}]`,
   "u",
 );
-// Format characters but the two joiners and the tags of flags. A zero-width space divides words.
+// Control characters but white space, which divide words as a zero-width space does. Format
+// characters but the two joiners and the tags of flags, which do not.
+const CONTROLS = "\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f";
+const DIVIDING = new RegExp(`[${CONTROLS}\\u200b]`);
 const INVISIBLE = new RegExp(
-  "[\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b\\u200e\\u200f" +
+  `[${CONTROLS}` +
+    "\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b\\u200e\\u200f" +
     "\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb]+",
   "gu",
 );
@@ -102,7 +106,7 @@ export function visibleTokens(text) {
   };
   for (const { index, 0: found } of text.matchAll(INVISIBLE)) {
     keep(index);
-    if (found.includes("\u200b")) {
+    if (DIVIDING.test(found)) {
       kept.push(" ");
       places.push(index);
     }
