@@ -313,3 +313,8 @@ def test_a_writer_leaves_that_of_a_longer_name_alone(tmp_path: Path) -> None:
             assert other.exists()
         other.write_text("whole")
     assert (tmp_path / "a.json.gz").read_text() == "whole"
+
+
+def test_the_root_of_all_folders_is_no_name() -> None:
+    with pytest.raises(InputError, match="cannot write /: name a folder in it"), writing("/"):
+        pass

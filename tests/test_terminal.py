@@ -70,6 +70,7 @@ def test_a_question_that_is_not_utf8_gives_valid_json(passage: Path) -> None:
         (("answer", ASK, "--passage", "{}", "--format", "json"), ">/dev/full", b"No space left"),
         (("readers",), ">/dev/full", b"No space left on device"),
         (("--help",), ">&-", b"standard output is closed"),
+        (("answer", "--help"), ">/dev/full", b"No space left on device"),
     ],
 )
 def test_a_stream_that_cannot_be_used_is_one_line(
@@ -103,5 +104,6 @@ def test_who_reads_stderr_may_go_and_the_work_is_done(passage: Path, tmp_path: P
 
 
 def test_a_reader_that_has_gone_is_no_error(passage: Path) -> None:
-    code, _, err = run("readers", shell="| true")
-    assert (code, err) == (0, b"")
+    for command in ("readers", "--help"):
+        code, _, err = run(command, shell="| true")
+        assert (code, err) == (0, b"")

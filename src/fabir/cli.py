@@ -52,6 +52,9 @@ class _Parser(argparse.ArgumentParser):
         self._given = args or []
         return super().parse_known_args(args, namespace)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(message)  # argparse passes over a full disk
+
     def error(self, message: str) -> NoReturn:
         if "are required" in message:  # perhaps they are there, misspelt
             known = _options(self)
@@ -68,27 +71,35 @@ def _whole_number(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def _text(text: str) -> str:
+    """The value of an argument without a type. It is empty where a variable of the shell is not
+    set; `type=str` allows that."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command. Exit code 0 is success, 2 a mistake of the user, 1 a bug in fabir."""
     prepare_streams()
     parser = build_parser()
     command = ""
     try:
-        others, keys = split_keys(sys.argv[1:] if arguments is None else arguments)
-        others = _check_command(parser, others)
-        command = f" {others[0]}" if others[0] in parser.commands else ""
-        options, rest = parser.parse_known_args(others)
-        rest = keys + rest
-        if rest and options.command_name not in ("train", "find-lr"):  # which take keys
-            hint = _rest_hint(rest[0].partition("=")[0], options.parser)
-            options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
-        if options.command_name in _TRAINS:
-            tune_for_training()
-        else:
-            tune_process()
-        with _brief_warnings(command):
-            options.run(options, rest)
-        sys.stdout.flush()
+        with _flushed():
+            others, keys = split_keys(sys.argv[1:] if arguments is None else arguments)
+            others = _check_command(parser, others)
+            command = f" {others[0]}" if others[0] in parser.commands else ""
+            options, rest = parser.parse_known_args(others)
+            rest = keys + rest
+            if rest and options.command_name not in ("train", "find-lr"):  # which take keys
+                hint = _rest_hint(rest[0].partition("=")[0], options.parser)
+                options.parser.error(f"unrecognised arguments: {' '.join(rest)}{hint}")
+            if options.command_name in _TRAINS:
+                tune_for_training()
+            else:
+                tune_process()
+            with _brief_warnings(command):
+                options.run(options, rest)
     except InputError as error:
         sys.exit(_report_error(command, str(error)))
     except ModuleNotFoundError as error:
@@ -104,6 +115,17 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(_report_error(command, reason_of(error)))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """After it, standard output is written, also where argparse ends the program after help."""
+    try:
+        yield
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
 
 
 def _check_command(parser: _Parser, arguments: list[str]) -> list[str]:
@@ -181,6 +203,7 @@ def build_parser() -> _Parser:
         added = commands.add_parser(
             name, help=about, description=about, allow_abbrev=False, **options
         )
+        added.register("type", None, _text)
         added.set_defaults(run=run, parser=added)
         return added
 

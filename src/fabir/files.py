@@ -162,6 +162,8 @@ def writing(path: str | Path, *, wait: bool = False) -> Iterator[None]:
         InputError: another process is writing it, or its folder cannot be written.
     """
     path = Path(os.path.abspath(followed(path)))
+    if not path.name:
+        raise InputError(f"cannot write {path}: name a folder in it")
     with locked(path.with_name(f".{path.name}.lock"), wait=wait) as ours:
         if not ours:
             raise InputError(f"another process is writing {path}: wait for it, or name another")

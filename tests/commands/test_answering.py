@@ -386,6 +386,8 @@ def test_evaluate_wants_na_prob_with_predictions(
     capsys: pytest.CaptureFixture[str], files: Files, tmp_path: Path
 ) -> None:
     assert "--predictions" in refused(capsys, "evaluate", files.dev, "--na-prob", tmp_path)
+    given = ("--predictions", tmp_path / "answers.json", "--na-prob-thresh", 0.5)
+    assert "--predictions and --na-prob" in refused(capsys, "evaluate", files.dev, *given)
 
 
 def test_analyse_writes_a_page_with_all_that_it_shows(

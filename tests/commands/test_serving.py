@@ -115,6 +115,7 @@ def test_the_case_of_a_choice_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     ("name", "value", "message"),
     [
         ("FABIR_PORT", "tcp://10.0.0.1:8000", "FABIR_PORT is 'tcp://10.0.0.1:8000', which is no"),
+        ("FABIR_INDEX", "s3://bucket/index", "'s3://bucket/index', which is no value of --index"),
         ("FABIR_THRESHOLD", "half", "which is no value of --threshold"),
         ("FABIR_LOG_FORMAT", "xml", "no value of --log-format: choose text or json"),
         ("FABIR_ACCESS_LOG", "maybe", "no value of --access-log: choose 1 or true or 0 or false"),

@@ -181,6 +181,10 @@ MALFORMED: list[tuple[Any, str]] = [
     (document(qa(is_impossible=1)), 'field "is_impossible": expected true or false, got int'),
     (document(qa(plausible_answers=[{}])), 'plausible answer 1, field "text": missing'),
     (document(qa(question="lone \ud83d")), "half a surrogate pair at character 5"),
+    (
+        document(qa(answers=[{"text": "\ud83d", "answer_start": 0}])),
+        'answer 1, field "text": half a surrogate pair',
+    ),
 ]
 
 

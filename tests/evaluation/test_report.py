@@ -58,13 +58,26 @@ def test_files_are_the_same_from_what_was_stored(tmp_path: Path) -> None:
     assert "<b>" not in text
 
 
-@pytest.mark.parametrize("content", ["[]", '{"readers": {}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("[]", '{"readers": {}}', '{"readers": [1], "questions": [], "worst": []}'),
+        '{"readers": {"a": {}}, "questions": [], "worst": []}',
+    ],
+)
 def test_what_is_no_analysis_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(InputError, match=r"cannot read .*analysis.json"):
         report_again(tmp_path)
     (tmp_path / "analysis.json").write_text(content)
-    with pytest.raises(InputError, match=r"analysis.json is not an analysis"):
+    with pytest.raises(InputError, match=r"analysis.json is no whole analysis"):
         report_again(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["analysis.json", "questions.csv", "report.html"])
+def test_files_of_others_are_not_written_over(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"data": []}')
+    with pytest.raises(InputError, match=rf"{name} is (of no report|no whole analysis)"):
+        check_report(tmp_path)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -57,7 +57,7 @@ def test_what_cannot_be_served_is_refused(
     for port in 80_000, -1:
         line = f"fabir serve: --port {port} is no port: choose one from 0 to 65535\n"
         assert refused(capsys, "serve", "--port", port) == line
-    assert "--host is empty" in refused(capsys, "serve", "--host", "")
+    assert "--host: it is empty" in refused(capsys, "serve", "--host", "")
     assert "no name of a host" in refused(capsys, "serve", "--host", "é..b")
     assert "cannot listen on no-such-host" in refused(capsys, "serve", "--host", "no-such-host")
     assert "config.json" in refused(capsys, "serve", "--port", 0, "--reader", tmp_path)
@@ -91,12 +91,12 @@ def test_other_hosts_are_known_only_if_other_computers_are_listened_to(
         assert allowed_hosts(every, []) is None
         for listening in own, every:
             assert allowed_hosts(listening, ["a.example"]) == ["a.example"]
-    for name in "https://a.example", "a.example:8000", "":
+    for name in "https://a.example", "a.example:8000":
         assert "no name of a host" in refused(capsys, "serve", "--allow-host", name)
 
 
 def test_origins_and_paths_that_cannot_be_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for origin in "a.example", "https://a.example/", "ftp://a.example", "":
+    for origin in "a.example", "https://a.example/", "ftp://a.example":
         assert "is no origin" in refused(capsys, "serve", "--cors", origin)
     for path in "qa", "/qa/", "/qa?a", "https://a.example/qa":
         assert "is no path" in refused(capsys, "serve", "--root-path", path)

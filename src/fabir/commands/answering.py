@@ -29,7 +29,7 @@ def add_commands(add: AddCommand) -> None:
 
 
 def _add_answer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", help="a question about the passage")
+    parser.add_argument("question", type=str, help="a question about the passage")
     add_passage(parser)
     add_readers(parser)
     parser.add_argument("--top-k", type=int, default=1, metavar="N", help="answers to give")
@@ -120,6 +120,7 @@ def _add_rows(parser: argparse.ArgumentParser) -> None:
     )
     rows.add_argument(
         "--prefix",
+        type=str,
         default="",
         metavar="P",
         help="begins the names of the columns of the answers: predicted_ makes predicted_answer of "
@@ -269,6 +270,8 @@ def _evaluate(options: argparse.Namespace, rest: list[str]) -> None:
         raise InputError("--na-prob goes with --predictions")
     if options.predictions and options.threshold is not None:
         raise InputError("--threshold goes with a model: predictions have no scores")
+    if options.predictions and options.na_prob_thresh is not None and not options.na_prob:
+        raise InputError("--na-prob-thresh goes with a model, or with --predictions and --na-prob")
     data = read_squad(options.data, "keep")
     threshold = options.na_prob_thresh
     if threshold is not None and not 0 <= threshold <= 1:
@@ -317,7 +320,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
     from fabir.evaluation.report import check_report, report_again, write_report
     from fabir.files import writing
 
-    check_report(options.output)
+    check_report(options.output, again=options.report_only)
     if bool(options.data) == options.report_only or (options.report_only and options.reader):
         raise InputError("name a SQuAD file to answer, or give --report-only without one")
     readers = options.reader or [None]
@@ -338,7 +341,7 @@ def _analyse(options: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", help="a question about the passage")
+    parser.add_argument("question", type=str, help="a question about the passage")
     add_passage(parser)
     add_reader(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to show (5)")

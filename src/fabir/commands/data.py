@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabir.commands import AddCommand, add_on_bad_answer, path
+from fabir.commands import AddCommand, add_on_bad_answer, file_or_address, path
 from fabir.errors import InputError
 
 
@@ -24,7 +24,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _check_output(output: Path, *inputs: Path | None) -> None:
+def _check_output(output: Path, *inputs: str | Path | None) -> None:
     """
     Raises:
         InputError: SQuAD data would be written over an input, or under the name of a table.
@@ -60,7 +60,11 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     )
     table = parser.add_argument_group("tables")
     table.add_argument(
-        "--separator", default="|", metavar="TEXT", help="separates the answers of a question (|)"
+        "--separator",
+        type=str,
+        default="|",
+        metavar="TEXT",
+        help="separates the answers of a question (|)",
     )
     published = parser.add_argument_group("TriviaQA, NewsQA, HotpotQA")
     published.add_argument(
@@ -194,6 +198,7 @@ def _add_vary(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--vectors",
+        type=file_or_address,
         metavar="FILE",
         help="word vectors, to replace words of questions; without, words are only dropped",
     )

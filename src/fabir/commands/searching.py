@@ -90,7 +90,10 @@ def _index(options: argparse.Namespace, rest: list[str]) -> None:
 
 def _add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "question", nargs="?", help="one question (default: questions from a prompt or a pipe)"
+        "question",
+        type=str,
+        nargs="?",
+        help="one question (default: questions from a prompt or a pipe)",
     )
     _add_asker(parser)
     parser.add_argument("--top-k", type=int, default=5, metavar="N", help="answers to give (5)")

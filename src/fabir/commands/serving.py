@@ -74,6 +74,7 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--root-path",
+        type=str,
         default="",
         metavar="PATH",
         help="the path that a proxy takes off the requests' paths, such as /qa",
@@ -126,7 +127,7 @@ class _Variable:
             if allowed and text not in allowed:
                 raise ValueError
             return convert(text)
-        except ValueError:
+        except (ValueError, argparse.ArgumentTypeError):
             one_of = f": choose {' or '.join(allowed)}" if allowed else ""
             flag = self.action.option_strings[0]
             message = f"{self.name} is {self.text!r}, which is no value of {flag}{one_of}"

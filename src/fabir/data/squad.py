@@ -159,7 +159,7 @@ class _Parser:
 
     def article(self, number: int, record: Any) -> Iterator[Passage]:
         paragraphs = self.take(record, "paragraphs", list)
-        title = self.take(record, "title", str) if record.get("title") is not None else ""
+        title = self.text(record, "title", blank=True) if record.get("title") is not None else ""
         if title:
             self.enter(0, f"article {number} {_short(title)}")
         for number, paragraph in enumerate(paragraphs, 1):
@@ -215,7 +215,7 @@ class _Parser:
         answers: list[Answer] = []
         for number, item in enumerate(items, 1):
             self.enter(3, f"{noun} {number}")
-            text = self.take(item, "text", str)
+            text = self.text(item, "text", blank=True)
             start = self.whole(item, "answer_start")
             if start >= 0 and passage.startswith(text, start) and text.strip():
                 answers.append(Answer(text, start))

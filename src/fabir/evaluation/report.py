@@ -16,6 +16,7 @@ from fabir.files import read_json, replacing, write_json
 from fabir.plots import add_legend, check_plot, legend_name, new_figure, save, style
 
 ANALYSIS, PAGE = "analysis.json", "report.html"
+_TABLES = "groups.csv", "calibration.csv", "no-answer.csv", "questions.csv"
 _SCORES = {"f1": "F1", "exact": "EM"}
 
 
@@ -34,12 +35,22 @@ class _Section(NamedTuple):
     image: str = ""  # a PNG file in base64
 
 
-def check_report(output: Path) -> None:
+def check_report(output: Path, *, again: bool = False) -> None:
     """Check before long work that a report can be written into a folder.
 
+    Args:
+        again: from the folder's JSON file, which must be there
+
     Raises:
-        InputError: matplotlib or Jinja is missing, or the page cannot be written.
+        InputError: matplotlib or Jinja is missing, the page cannot be written, or the folder has
+            files of the report's names that are of no report.
     """
+    names = ANALYSIS, PAGE, *_TABLES
+    there = next((output / name for name in names if (output / name).exists()), None)
+    if again or there == output / ANALYSIS:
+        _read_analysis(output)
+    elif there:
+        raise InputError(f"{there} is of no report, and would be written over: name another folder")
     check_plot((output / PAGE).with_suffix(".png"))
     _template()
 
@@ -77,11 +88,23 @@ def report_again(output: Path) -> Path:
     Raises:
         InputError: the folder has no analysis; or see `write_report`.
     """
+    analysis = _read_analysis(output)
+    try:
+        return write_report(analysis, output)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise _no_analysis(output) from error
+
+
+def _read_analysis(output: Path) -> dict[str, Any]:
     analysis = read_json(output / ANALYSIS)
     keys = {"readers", "questions", "worst"}
     if not (isinstance(analysis, dict) and analysis.keys() >= keys and analysis["readers"]):
-        raise InputError(f"{output / ANALYSIS} is not an analysis: make it with fabir analyse")
-    return write_report(analysis, output)
+        raise _no_analysis(output)
+    return analysis
+
+
+def _no_analysis(output: Path) -> InputError:
+    return InputError(f"{output / ANALYSIS} is no whole analysis: make it with fabir analyse")
 
 
 def _groupings(analysis: dict[str, Any]) -> dict[str, list[str]]:
