@@ -342,3 +342,33 @@ def test_a_table_cannot_grow_without_end() -> None:
     row = "<tr>" + f"<td rowspan=1000>{'x' * 200}" * 300
     with pytest.raises(InputError, match="million characters"):
         read_page(f"<table>{row}{'<tr><td>y' * 1000}</table>" * 3)
+
+
+def test_comments_divide_nothing() -> None:
+    assert text("<p>The mill has <!-- -->5<!-- --> floors, built<![if x]> in <?y?>1834.") == (
+        "The mill has 5 floors, built in 1834."
+    )
+    page = read_page("<h1>The <!-- x -->mill</h1>")
+    assert [each.text for each in page.paragraphs] == ["The mill"]
+
+
+def test_exponents_and_fractions_are_told_from_digits() -> None:
+    power = "<math><msup><mn>10</mn><!-- x --><mn>6</mn></msup></math>"
+    assert (
+        text(f"<p>It weighs {power} kg, or 10<sup>9</sup> mg.") == "It weighs 10^6 kg, or 10^9 mg."
+    )
+    assert text("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>") == "1 / 2"
+    assert text("<p><sup>1</sup> See the report. <sup>2</sup> Not there.") == (
+        "1 See the report. 2 Not there."
+    )
+
+
+def test_footers_of_quotes_and_cells_stay_where_they_are() -> None:
+    quote = "<blockquote><p>It is lovely.</p><footer>Ida Strand</footer></blockquote>"
+    page = f"<header>Mills of Lund</header><h1>Mill</h1>{quote}<p>Bob said no."
+    assert text(page) == "Mill\n\nIt is lovely.\n\nIda Strand\n\nBob said no.\n\nMills of Lund"
+
+
+def test_a_cell_of_no_rows_has_all_that_follow() -> None:
+    table = "<table><tr><th>Mill<th>Year<tr><td rowspan=0>Upper<td>1834<tr><td>1835</table>"
+    assert text(table) == "Mill: Upper\nYear: 1834\n\nMill: Upper\nYear: 1835"

@@ -235,3 +235,16 @@ def test_formulas_and_charts_are_read_and_other_objects_named(tmp_path: Path) ->
     assert found.text.split("\n\n") == said
     [reason] = reasons
     assert "embedded" in reason
+
+
+def test_what_a_base_style_hides_is_hidden(tmp_path: Path) -> None:
+    def style(name: str, base: str = "", display: str = "") -> str:
+        shown = f'<style:text-properties text:display="{display}"/>' if display else ""
+        base = f' style:parent-style-name="{base}"' if base else ""
+        return (
+            f'<style:style style:name="{name}" style:family="paragraph"{base}>{shown}</style:style>'
+        )
+
+    styles = style("A", display="none") + style("B", "A") + style("C", "A", "true")
+    body = "".join(f'<text:p text:style-name="{name}">{name}</text:p>' for name in "ABCD")
+    assert paragraphs(tmp_path, body, styles) == ["C", "D"]

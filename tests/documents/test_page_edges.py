@@ -119,3 +119,13 @@ def test_a_running_header_stands_in_no_sentence_that_is_longer_than_a_page(tmp_p
     text = text_of(tmp_path, first, head + second, head + third, last)
     sentence = " ".join([*(" ".join(text) for text in texts), "and so on."])
     assert text.split("\n\n") == [sentence, "The Kites"]
+
+
+def test_numbers_of_several_parts_do_not_count_pages(tmp_path: Path) -> None:
+    pages = [
+        at(50, 70, f"Invoice No. 2024-{100 + page:04}")
+        + lines(50, 150, *(f"Sack {page} of {each}" for each in ("rye", "oats", "barley", "wheat")))
+        for page in range(1, 7)
+    ]
+    text = text_of(tmp_path, *pages)
+    assert [f"2024-{100 + page:04}" in text for page in range(1, 7)] == [True] * 6

@@ -115,3 +115,21 @@ def test_few_rows_are_read_at_once_if_texts_may_be_large(
     whole = read(tmp_path / "a.parquet")
     monkeypatch.setattr("fabir.documents.parquet.MAX_BYTES", 100)
     assert read(tmp_path / "a.parquet") == whole
+
+
+def test_floats_of_32_bits_have_their_own_digits_also_in_structs_and_lists(tmp_path: Path) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    single = arrow.float32()
+    columns = {
+        "price": arrow.array([19.99], single),
+        "item": arrow.array([{"price": 19.99, "name": None}], arrow.struct(
+            [("price", single), ("name", arrow.string())]
+        )),
+        "all": arrow.array([[19.99, 2]], arrow.list_(single)),
+        "by": arrow.array([[("day", 0.1)]], arrow.map_(arrow.string(), single)),
+    }  # fmt: skip
+    write_parquet(tmp_path / "a.parquet", columns)
+    [found] = read(tmp_path / "a.parquet")
+    assert found.startswith("price: 19.99\nitem.price: 19.99\nall: 19.99")
+    assert "0.1" in found
+    assert "0.10000000149" not in found

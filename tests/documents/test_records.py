@@ -375,3 +375,17 @@ def test_names_are_not_repeated_beyond_the_limit_of_a_text(
     record = {"n" * 1000: {str(number): number for number in range(100)}}
     with pytest.raises(InputError, match="a record has more than"):
         read(tmp_path / "a.json", json.dumps(record))
+
+
+def test_a_long_name_is_once_whole_or_said_to_be_cut(tmp_path: Path) -> None:
+    name = "Tell us " * 30 + "about Ida Strand"
+    above, row, *_ = read(tmp_path / "a.csv", f"Who,{name}\nBob,5\nAnn,4\nEve,3\n")
+    assert above.text.endswith("about Ida Strand")
+    assert row.text.endswith(": 5")
+    for value in "5", 5, {"a": 5}:
+        lost: list[str] = []
+        read(tmp_path / "a.json", json.dumps([{name: value}]), lost)
+        assert "has a name of more than 200 characters" in lost[0]
+    deep = {"a" * 150: {"b" * 100: {"inner": "yes"}}}
+    [found] = read(tmp_path / "b.json", json.dumps([deep]))
+    assert found.text.endswith(".inner: yes")

@@ -114,3 +114,12 @@ def test_margins_of_printed_pages_lose_their_codes(tmp_path: Path) -> None:
     )
     *_, found = read(tmp_path / "a.xlsx", PUMPS + margins)
     assert (found.text, found.part, found.line) == ("Corm R&D works", "Sheet1", None)
+
+
+def test_two_ampersands_before_a_letter_begin_no_part_of_a_margin(tmp_path: Path) -> None:
+    margins = (
+        "</s:sheetData><s:headerFooter><s:oddHeader>&amp;LJohnson &amp;&amp;Lee&amp;CSmith"
+        "&amp;&amp;Co</s:oddHeader></s:headerFooter><s:sheetData>"
+    )
+    *_, left, centre = read(tmp_path / "a.xlsx", PUMPS + margins)
+    assert (left.text, centre.text) == ("Johnson &Lee", "Smith&Co")

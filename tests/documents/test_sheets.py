@@ -1,11 +1,13 @@
 """Excel files: each row with the names of its columns, and values as Excel shows them."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from fabir.documents import sheets
 from fabir.documents.base import Document
+from fabir.documents.reading import read_documents
 from office_files import read, refused, row, texts, write_xlsx
 
 
@@ -261,3 +263,27 @@ def test_texts_that_many_cells_share_do_not_grow(
     path = write_xlsx(tmp_path / "a.xlsx", row(*cells[:40]), shared=shared)
     assert len(texts(path)[0]) > 4000
     assert "too much text" in refused(write_xlsx(tmp_path / "b.xlsx", row(*cells), shared=shared))
+
+
+@pytest.mark.parametrize("code", ["mmmm d, yyyy", "ddd, d mmm", "d.m.yyyy, h:mm"])
+def test_a_comma_in_a_date_is_none_of_thousands(tmp_path: Path, code: str) -> None:
+    rows = row("Mill", "Built") + row("Upper", value(45292, 1))
+    assert texts(write_xlsx(tmp_path / "a.xlsx", rows, formats=(code,))) == [
+        "Mill: Upper\nBuilt: 2024-01-01"
+    ]
+
+
+def test_a_part_is_found_under_a_name_of_another_case_or_said_to_be_missing(tmp_path: Path) -> None:
+    rows = row("Mill", "Built") + row('<s:c t="s"><s:v>0</s:v></s:c>', 1834)
+    path = write_xlsx(tmp_path / "a.xlsx", rows, shared="<s:si><s:t>Upper</s:t></s:si>")
+    for name in "xl/Texts.xml", "":
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+            for each in old.namelist():
+                if each != "xl/texts.xml" or name:
+                    new.writestr(name if each == "xl/texts.xml" else each, old.read(each))
+        lost: list[str] = []
+        found = [document.text for document in read_documents(tmp_path / "b.xlsx", lost.append)]
+        if name:
+            assert (found, lost) == (["Mill: Upper\nBuilt: 1834"], [])
+        else:
+            assert "xl/texts.xml" in lost[0]

@@ -455,3 +455,27 @@ def test_a_password_is_named(tmp_path: Path) -> None:
     path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(100))
     assert "password" in refused(path)
     assert "no main part" in refused(write_zip(tmp_path / "b.docx", {"a.txt": "x"}))
+
+
+def test_equations_keep_exponents_and_fractions(tmp_path: Path) -> None:
+    def part(name: str, number: int) -> str:
+        return f"<m:{name}><m:r><m:t>{number}</m:t></m:r></m:{name}>"
+
+    power = f"<m:oMath><m:sSup>{part('e', 10)}{part('sup', 6)}</m:sSup></m:oMath>"
+    half = f"<m:oMath><m:f>{part('num', 1)}{part('den', 2)}</m:f></m:oMath>"
+    body = paragraph(run("It weighs "), power, run(" kg and "), half, run(" g."))
+    assert paragraphs(tmp_path, body) == ["It weighs 10^6 kg and 1/2 g."]
+
+
+def test_notes_in_a_part_that_is_not_there_are_said(tmp_path: Path) -> None:
+    note = f'<w:footnote w:id="2">{paragraph(run("In 1834."))}</w:footnote>'
+    body = paragraph(run("Built."), '<w:r><w:footnoteReference w:id="2"/></w:r>')
+    path = write_docx(tmp_path / "a.docx", body, footnotes=note)
+    for name, left in ("word/Footnotes.xml", "In 1834."), ("", ""):
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.docx", "w") as new:
+            for each in old.namelist():
+                if each != "word/footnotes.xml" or name:
+                    new.writestr(name if each == "word/footnotes.xml" else each, old.read(each))
+        lost: list[str] = []
+        assert read(tmp_path / "b.docx", lost).text == "\n\n".join(filter(None, ["Built.", left]))
+        assert ["word/footnotes.xml" in each for each in lost] == [True] * (not left)

@@ -62,6 +62,9 @@ class Archive:
         self._most, self._size, self._read = most, 0, 0
         self._opened: set[str] = set()
         self._folder = ""  # from which names are
+        # Names differ by more than their case, but programs do not always write one alike.
+        self._names = {name.lower(): name for name in self._zip.namelist()}
+        self._names |= {name: name for name in self._zip.namelist()}
 
     def __enter__(self) -> Self:
         return self
@@ -70,7 +73,11 @@ class Archive:
         self._zip.close()
 
     def __contains__(self, name: str) -> bool:
-        return self._folder + name in self._zip.NameToInfo
+        return self._member(name) is not None
+
+    def _member(self, name: str) -> str | None:
+        whole = self._folder + name
+        return self._names.get(whole) or self._names.get(whole.lower())
 
     def enter(self, name: str) -> None:
         """Take the one folder that has all files as the top, if a file `name` is there only."""
@@ -84,20 +91,20 @@ class Archive:
             InputError: there is no such member, or too much would be unpacked.
             BadZipFile: the member is damaged.
         """
-        if name not in self:
+        if (member := self._member(name)) is None:
             raise InputError(f"has no part {name[:100]}")
-        info = self._zip.getinfo(self._folder + name)
+        info = self._zip.getinfo(member)
         if info.header_offset < 0:  # a byte is missing further on
             raise zipfile.BadZipFile("a part begins before the file")
         size = info.file_size  # the directory's word: its stream ends there
-        new = 0 if name in self._opened else size
+        new = 0 if member in self._opened else size
         if self._size + new > self._most:
             raise InputError(f"larger than {self._most >> 20} MiB when unpacked")
         if self._read + size > _TIMES * self._most:
             raise InputError("refused: it repeats its parts too often")
         self._size += new
         self._read += size
-        self._opened.add(name)
+        self._opened.add(member)
         return self._zip.open(info)
 
     def mentions(self, name: str, word: bytes) -> bool:

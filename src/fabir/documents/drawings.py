@@ -23,10 +23,16 @@ def _runs(element: Element, look: Run) -> Iterator[Run]:
             yield look._replace(text=each.text or "")
         elif each.tag == "a:br":
             yield Run("\n")
+        elif each.tag == "m:sup":
+            yield from _runs(each, look._replace(raised=True))
+        elif each.tag == "m:den":
+            yield Run("/")
+            yield from _runs(each, look)
         else:
             properties = child(each, "a:rPr")
             bold = value(properties, "b") in ("1", "true")
-            raised = small_number(value(properties, "baseline").rstrip("%"), 0, 1) > 0
+            baseline = small_number(value(properties, "baseline").rstrip("%"), 0, 1)
+            raised = look.raised or baseline > 0
             yield from _runs(each, Run("", bold, raised))
 
 

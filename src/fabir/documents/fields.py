@@ -58,18 +58,25 @@ def fields_text(fields: Iterable[Field], lost: _Lost) -> str:
 def _all_cells(fields: Iterable[Field], lost: _Lost) -> Iterator[_Cell]:
     for name, value in fields:
         if type(value) is str:
-            yield name, value
+            yield _short_name(name, lost), value
         else:
-            yield from _cells(name, value, lost)
+            yield from _cells(_short_name(name, lost), value, lost)
+
+
+def _short_name(name: str, lost: _Lost) -> str:
+    if len(name) > MAX_NAME:
+        lost(f'field "{name[:40]}" has a name of more than {MAX_NAME} characters')
+    return name[:MAX_NAME]
 
 
 def _cells(name: str, value: Any, lost: _Lost, depth: int = 0) -> Iterator[_Cell]:
-    name = name[:MAX_NAME]
+    name = name[-MAX_NAME:]  # what is innermost tells most
     shown = name[:40]
     if depth > _DEPTH:
         lost(f'field "{shown}" is nested too deeply')
     elif isinstance(value, dict):
         for key, inner in value.items():
+            key = _short_name(key, lost)
             yield from _cells(f"{name}.{key}" if name else key, inner, lost, depth + 1)
     elif isinstance(value, list):
         numbers = _count_numbers(value)

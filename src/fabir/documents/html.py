@@ -64,6 +64,7 @@ _COUNTERS = {
     **dict.fromkeys(["h1", "h2", "h3", "h4", "h5", "h6"], "heading"),
     **dict.fromkeys(["listing", "plaintext", "pre", "textarea", "xmp"], "pre"),
     **dict.fromkeys(["article", "aside", "main", "section"], "section"),
+    **dict.fromkeys(["blockquote", "details", "figure"], "part"),
     **dict.fromkeys(_FRAMES, "frame"),
     **dict.fromkeys(["b", "strong"], "bold"),
     "li": "item",
@@ -174,7 +175,7 @@ class _Reader:
                 kind = node.tag
                 if kind == "-text":
                     self._add(node.text_content or "")
-                elif kind and kind not in _NOT_SHOWN and self._is_shown(kind, node):
+                elif kind and kind != "-comment" and self._is_shown(kind, node):
                     if not self._inside["pre"]:
                         kind = _shown_as(kind, node)
                     self._begin(kind, node)
@@ -185,6 +186,8 @@ class _Reader:
                 self._end(tag)
 
     def _is_shown(self, tag: str, node: LexborNode) -> bool:
+        if tag in _NOT_SHOWN:
+            return False
         attributes = node.attributes
         role = attributes.get("role") or "" if attributes else ""
         if "hidden" in attributes or _HIDES.search(attributes.get("style") or ""):
@@ -199,7 +202,8 @@ class _Reader:
             inside = self._navigation or self._inside["nav"]
             return bool(inside) or _has(node, "article, h1, main")
         if tag in _FRAMES or role in _FRAME_ROLES:
-            inside = self._inside["section"] or self._inside["frame"]
+            inside = any(self._inside[each] for each in ("section", "part", "item", "frame"))
+            inside = inside or self._tables
             if not inside and not _has(node, "article, h1, h2, h3, h4, h5, h6, main, section"):
                 self._frame.append(node)
                 return False
@@ -221,9 +225,17 @@ class _Reader:
         elif tag == "input":
             self._add(f" {_value(node)} ")
         elif tag in _APART:
-            self._pieces.append(" ")
+            self._begin_apart(node)
         if counted := _COUNTERS.get(tag):
             self._inside[counted] += 1
+
+    def _begin_apart(self, node: LexborNode) -> None:
+        if not _is_second(node, "msup"):
+            self._pieces.append("/ " if _is_second(node, "mfrac") else " ")
+            return
+        self._raised = True
+        while self._pieces and self._pieces[-1] == " ":
+            self._pieces.pop()
 
     def _begin_link(self, node: LexborNode) -> None:
         self._links.beside |= leads_beside(node)
@@ -291,7 +303,8 @@ class _Reader:
         self._after_link = False
         if self._raised and text.strip():
             self._raised = False
-            if EXPONENT.fullmatch(text.strip()):
+            after_word = bool(self._pieces) and self._pieces[-1][-1:].strip() != ""
+            if after_word and EXPONENT.fullmatch(text.strip()):
                 self._pieces.append("^")
         if text.strip():
             self._bold &= self._inside["bold"] > 0
@@ -347,6 +360,15 @@ def _is_called_navigation(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
     names = f"{attributes.get('id') or ''} {attributes.get('class') or ''}".lower().split()
     return not _NAVIGATION_NAMES.isdisjoint(names)
+
+
+def _is_second(node: LexborNode, tag: str) -> bool:
+    """Whether it is the exponent of MathML's `msup`, or the denominator of its `mfrac`."""
+    before = node.prev
+    while before is not None and (before.tag or "-").startswith("-"):
+        before = before.prev
+    parent = node.parent
+    return before is not None and parent is not None and parent.tag == tag
 
 
 def _value(field: LexborNode) -> str:

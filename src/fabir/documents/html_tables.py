@@ -38,12 +38,13 @@ class Table:
         self._heads.append(in_head)
 
     def begin_cell(self, names: bool, attributes: Mapping[str, str | None]) -> list[Paragraph]:
-        """The list that the cell's paragraphs are to be added to."""
+        """The list that the cell's paragraphs are to be added to. A cell of 0 rows has all that
+        follow."""
         cell = _TableCell(
             paragraphs=[],
             names=names,
             columns=max(1, small_number(attributes.get("colspan"), 1, _MAX_COLUMNS)),
-            rows=max(1, small_number(attributes.get("rowspan"), 1, _MAX_ROWS)),
+            rows=small_number(attributes.get("rowspan"), 1, _MAX_ROWS) or _MAX_ROWS,
         )
         if not self._rows:  # a cell in the caption, which a browser's parser leaves there
             self.begin_row(in_head=False)

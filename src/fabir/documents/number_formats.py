@@ -14,6 +14,9 @@ BUILT_IN = {
     "14": "y-m-d", "15": "y-m-d", "16": "m-d", "17": "y-m", "18": "h:m", "19": "h:m:s",
     "20": "h:m", "21": "h:m:s", "22": "y-m-d h:m", "37": "#,##0", "38": "#,##0",
     "39": "#,##0.00", "40": "#,##0.00", "45": "m:s", "46": "[h]:m:s", "47": "m:s",
+    # Of Chinese, Japanese and Korean files; the other numbers to 58 depend on the language.
+    **dict.fromkeys(["27", "28", "29", "30", "31", "36"], "y-m-d"), "32": "h:m", "33": "h:m:s",
+    **dict.fromkeys(["50", "51", "52", "53", "54", "57", "58"], "y-m-d"),
 }  # fmt: skip
 EPOCH, EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # day 0
 _LITERAL = r'"[^"]*"|\\.'
@@ -174,7 +177,7 @@ def _section(code: str) -> _Format:
     elapsed = counted[1].lower() if counted else ""
     code = re.sub(r"\[(?![hms]+\])[^\]]*\]|[_*].", "", code, flags=re.IGNORECASE)
     bare = re.sub(_LITERAL, "", code).lower()
-    if re.search(r"general|standard|@|e[+-]|[#0?]/|,\.|,[^#0?]*$", bare):
+    if re.search(r"general|standard|@|e[+-]|[#0?]/|,\.|[#0?],[^#0?]*$", bare):
         return _Format(limit=limit)
     if re.search("[ymdhs]", bare):
         time = bool(re.search("[hs]", bare))

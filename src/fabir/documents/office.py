@@ -1,6 +1,7 @@
 """Parts of Office files and the relations between them."""
 
 import posixpath
+from collections.abc import Callable
 from typing import NamedTuple
 
 from fabir.documents.archives import Archive, text_in
@@ -32,10 +33,23 @@ def relations(archive: Archive, part: str = "") -> dict[str, Relation]:
     return found
 
 
-def parts_of_kind(related: dict[str, Relation], archive: Archive, *kinds: str) -> list[str]:
-    """The parts of some kinds that exist, once each, in the order of `kinds`."""
+def parts_of_kind(
+    related: dict[str, Relation],
+    archive: Archive,
+    *kinds: str,
+    lost: Callable[[str], None] | None = None,
+) -> list[str]:
+    """The parts of some kinds that exist, once each, in the order of `kinds`.
+
+    Args:
+        lost: gets a line about each part that is named, and is not there
+    """
     found = [each.part for kind in kinds for each in related.values() if each.kind == kind]
-    return [part for part in dict.fromkeys(found) if part in archive]
+    there = [part for part in dict.fromkeys(found) if part in archive]
+    if lost:
+        for part in set(found).difference(there):
+            lost(f"has no part {part[:100]}, which it names")
+    return there
 
 
 def main_part(archive: Archive, related: dict[str, Relation]) -> str:

@@ -103,7 +103,8 @@ class Reader:
             if style.get("style:family") in ("paragraph", "text"):
                 own = [] if properties is None else [properties]
                 self._looks[name] = [*self._looks.get(parent, ()), *own][-_MAX_BASES:]
-            if properties is not None and properties.get("text:display") == "none":
+            display = "" if properties is None else properties.get("text:display", "")
+            if display == "none" or (not display and parent in self._hidden):
                 self._hidden.add(name)
 
     def blocks(self, elements: Iterable[Element]) -> Iterator[Paragraph]:

@@ -15,7 +15,7 @@ _CHAPTER = 5  # pages of a chapter whose title is a running header, each at most
 _SAME_PLACE = 3.0  # points between the places of a running header
 _NEAR = 3.0  # the same for one of the same words that counts pages, in line heights
 _NOTE = re.compile(r"[\d*†‡§¶¹²³]")
-_NUMBER = re.compile(r"(?<![\d.,])[0-9]{1,9}(?!\d|[.,]\d)")
+_NUMBER = re.compile(r"(?<![\d.,])(?<!\d-)[0-9]{1,9}(?!\d|[.,]\d)")
 _COUNT = "\0"  # stands for a number that counts pages
 PAGE_NUMBER = re.compile(r"(?:page|seite|of|von|[\W\d_])*", re.IGNORECASE)
 # Such a number apart from the words of a line, as in "Report   3" or "Page 3 of 9 | Report".

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fabir.documents.base import MAX_BYTES, Document, Report
 from fabir.documents.fields import Field
 from fabir.documents.records import MAX_LINE, record_document
@@ -46,6 +48,20 @@ def _rows(file: Any) -> Iterator[list[Field]]:
                 yield list(zip(names, values, strict=True))
 
 
+def _rounded(value: Any, kind: Any) -> Any:
+    """Floats of 32 bits, also in structs and lists, with the digits that they have: Python would
+    show more."""
+    if isinstance(value, float) and kind == "float":
+        return float(str(np.float32(value)))
+    if isinstance(value, dict):
+        return {field.name: _rounded(value[field.name], field.type) for field in kind}
+    if isinstance(value, list) and hasattr(kind, "item_type"):
+        return [(key, _rounded(item, kind.item_type)) for key, item in value]
+    if isinstance(value, list) and hasattr(kind, "value_type"):
+        return [_rounded(item, kind.value_type) for item in value]
+    return value
+
+
 def _value(column: Any, row: int) -> Any:
     """A value of a column.
 
@@ -54,8 +70,7 @@ def _value(column: Any, row: int) -> Any:
     """
     scalar = column[row]
     try:
-        # Python would show more digits of a float than its 32 bits have.
-        value = (scalar.cast("string") if scalar.type == "float" else scalar).as_py()
+        value = _rounded(scalar.as_py(), scalar.type)
     except (ValueError, OverflowError):  # a time that Python cannot hold
         value = scalar.cast("string").as_py()
     if isinstance(value, str | bytes) and len(value) > MAX_LINE:

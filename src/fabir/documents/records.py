@@ -61,11 +61,13 @@ def read_csv(path: Path, report: Report) -> Iterator[Document]:
         lines.again(sample)
         rows = _Table(lines, delimiter, head, report).rows()
         remarks = list(islice(rows, above))
-        yield from _above(path, remarks)
+        is_form = not above and _is_form(head)
+        first = list(islice(rows, bool(names and not is_form)))  # the names
+        long = any(len(name) == MAX_NAME for name in names)  # the rows have only a part of it
+        yield from _above(path, remarks + (first if long else []))
         if names and remarks and all(row[0].startswith("#") for _, row in remarks):
             names[0] = names[0].lstrip("# ") or names[0]  # a remark too, as in a VCF file
-        is_form = not above and _is_form(head)
-        for number, (line, row) in enumerate(islice(rows, bool(names and not is_form), None), 1):
+        for number, (line, row) in enumerate(rows, 1):
             if is_form:
                 names, row = [row[0].rstrip(" :")], [", ".join(row[1:])]
             fields = zip_longest(names, row, fillvalue="")

@@ -98,7 +98,8 @@ def _joined(paragraphs: Iterable[Paragraph]) -> str:
 def margin_texts(margins: Element) -> Iterator[str]:
     """The texts above and below the printed pages, without codes such as that of the page."""
     for each in margins:
-        for part in re.split("&[LCR]", text_in(each)):
+        parts = re.split("&[LCR]", text_in(each).replace("&&", "\0"))
+        for part in (part.replace("\0", "&&") for part in parts):
             text = _CODE.sub(lambda code: "&" * (code[0] == "&&"), unescaped(part)).strip()
             if not _TYPED.search(part) and any(map(str.isalpha, text)):
                 yield text

@@ -102,17 +102,17 @@ class _Workbook:
         self.hidden: Counter[str] = Counter()
         self.sheets: list[tuple[str, str]] = []
         self.charts: list[tuple[str, str]] = []
+        sheets = parts_of_kind(related, archive, "worksheet", lost=report.lost)
         lists = dict.fromkeys(parts_of_kind(related, archive, "chartsheet"), self.charts)
-        lists |= dict.fromkeys(parts_of_kind(related, archive, "worksheet"), self.sheets)
+        lists |= dict.fromkeys(sheets, self.sheets)
         for sheet in archive.elements(main, {"s:sheet"}):
             part = related[sheet.get("r:id", "")].part if sheet.get("r:id") in related else ""
             if part in lists and sheet.get("state", "visible") == "visible":
                 lists[part].append((sheet.get("name", "")[:200], part))
             elif part in lists:
                 self.hidden["sheet"] += 1
-        self._shared = list(
-            _shared_texts(archive, parts_of_kind(related, archive, "sharedStrings"))
-        )
+        shared = parts_of_kind(related, archive, "sharedStrings", lost=report.lost)
+        self._shared = list(_shared_texts(archive, shared))
         self._styles = {
             str(number): style
             for part in parts_of_kind(related, archive, "styles")

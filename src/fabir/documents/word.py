@@ -99,7 +99,7 @@ class _Reader:
         self._numbers = Numbering(archive, related, self._styles.numbers, report)
         self._notes: dict[tuple[str, str], list[Paragraph]] = {}
         for reference, (kind, name) in _NOTES.items():
-            for part in parts_of_kind(related, archive, kind):
+            for part in parts_of_kind(related, archive, kind, lost=report.lost):
                 for note in archive.elements(part, {name}, _GONE):
                     paragraphs = [Paragraph(each.text) for each in self.apart(note)]
                     if kind == "comments":
@@ -176,6 +176,11 @@ class _Reader:
                 yield from self._run(piece, after, look)
             elif piece.tag in _OUTSIDE:
                 after += self._outside(piece)
+            elif piece.tag == "m:sup":
+                yield from self._pieces(piece, after, look._replace(raised=True), font)
+            elif piece.tag == "m:den":
+                yield Run("/")
+                yield from self._pieces(piece, after, look, font)
             elif piece.tag not in _NO_TEXT:
                 yield from self._pieces(piece, after, look, font)
 
