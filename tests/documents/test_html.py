@@ -372,3 +372,12 @@ def test_footers_of_quotes_and_cells_stay_where_they_are() -> None:
 def test_a_cell_of_no_rows_has_all_that_follow() -> None:
     table = "<table><tr><th>Mill<th>Year<tr><td rowspan=0>Upper<td>1834<tr><td>1835</table>"
     assert text(table) == "Mill: Upper\nYear: 1834\n\nMill: Upper\nYear: 1835"
+
+
+def test_the_header_of_a_card_stays_above_it() -> None:
+    cards = "".join(
+        f'<div class="card"><header>{name}</header><p>{what}</p></div>'
+        for name, what in (("Opening hours", "9 to 5"), ("Prices", "5 EUR"))
+    )
+    page = f"<header>Mills of Lund</header><h1>Mill</h1>{cards}"
+    assert text(page) == "Mill\n\nOpening hours\n\n9 to 5\n\nPrices\n\n5 EUR\n\nMills of Lund"

@@ -129,3 +129,14 @@ def test_numbers_of_several_parts_do_not_count_pages(tmp_path: Path) -> None:
     ]
     text = text_of(tmp_path, *pages)
     assert [f"2024-{100 + page:04}" in text for page in range(1, 7)] == [True] * 6
+
+
+def test_numbers_in_large_letters_do_not_count_pages(tmp_path: Path) -> None:
+    for size, found in (14, 6), (10, 1):
+        pages = [
+            at(50, 70, f"Question {page}", size=size)
+            + lines(50, 150, *(f"Take {page} of {each}" for each in ("rye", "oats", "corn", "hay")))
+            for page in range(1, 7)
+        ]
+        text = text_of(tmp_path, *pages)
+        assert sum(f"Question {page}" in text for page in range(1, 7)) == found

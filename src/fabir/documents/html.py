@@ -203,7 +203,8 @@ class _Reader:
             return bool(inside) or _has(node, "article, h1, main")
         if tag in _FRAMES or role in _FRAME_ROLES:
             inside = any(self._inside[each] for each in ("section", "part", "item", "frame"))
-            inside = inside or self._tables
+            of_card = self._begun and (tag == "header" or role == "banner")  # below the title
+            inside = inside or self._tables or of_card
             if not inside and not _has(node, "article, h1, h2, h3, h4, h5, h6, main, section"):
                 self._frame.append(node)
                 return False

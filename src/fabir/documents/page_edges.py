@@ -9,6 +9,7 @@ from statistics import median
 from fabir.documents.page_layout import Line, Page, Word, is_prose, pieces_of, rows
 
 _SMALL = 0.92  # a footnote's letters are smaller, in those of most text
+_LARGE = 1.15  # letters of a heading such as "Question 2", whose number is not the page's
 _EDGE = 3  # rows at the top and at the bottom of a page that may be a running header or footer
 _OFTEN = 0.3  # least share of the pages that a running header is on
 _CHAPTER = 5  # pages of a chapter whose title is a running header, each at most two apart
@@ -36,13 +37,15 @@ def take_running_lines(pages: Sequence[Page]) -> list[list[str]]:
     kept: list[list[str]] = [[] for _ in pages]
     running: set[int] = set()
     known: set[str] = set()
+    sizes = [line.size for page in pages for column in page.columns for line in column]
+    large = _LARGE * median(sizes or [0.0])
     for group in chain(_same_text(edges, least), _same_count(edges, least)):
         for number, line, text in group:
-            if id(line) in running:
+            words = _COUNTED.sub("   ", text).strip()
+            if id(line) in running or (_COUNT in words and line.size > large):
                 continue
             running.add(id(line))
             if text not in known and not (_COUNT in text and PAGE_NUMBER.fullmatch(text)):
-                words = _COUNTED.sub("   ", text).strip()
                 kept[number].append(line.text if _COUNT in words else words)
             known.add(text)
     for page, texts in zip(pages, kept, strict=True):
