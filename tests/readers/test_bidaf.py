@@ -12,6 +12,7 @@ from fabir.layers.fusion import Fusion
 from fabir.layers.recurrent import Bidirectional
 from fabir.readers.a3 import A3Config
 from fabir.readers.bidaf import Bidaf, BidafConfig, RecurrentOutput
+from fabir.readers.qanet import QanetConfig
 from fabir.readers.rnet import RnetConfig
 from fabir.training.config_files import load_config
 from factories import ABBEY, RAIN, Seen, batch_of, padded_texts, small_reader, small_vocabulary
@@ -182,8 +183,10 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
 @pytest.mark.parametrize(
     ("kind", "changes", "message"),
     [
-        (BidafConfig, {"character_widths": ()}, r"character_widths must be 1 or more.* \(\)"),
-        (BidafConfig, {"character_widths": (3, 0)}, r"character_widths must be 1 or more"),
+        (BidafConfig, {"character_widths": ()}, r"character_widths must be from 1 .* \(\)"),
+        (BidafConfig, {"character_widths": (3, 0)}, r"character_widths must be from 1 to"),
+        (BidafConfig, {"character_widths": (10**12,)}, r"character_widths must be from 1 to 8192"),
+        (BidafConfig, {"character_spread": 10**400}, "character_spread is too large a number"),
         (A3Config, {"character_filters": 2}, r"no more widths than .* \(2, 3, 4\) and 2"),
         (BidafConfig, {"modelling_layers": -1}, "modelling_layers must be from 0 to 100, got -1"),
         (BidafConfig, {"character_spread": 0.0}, "character_spread must be above 0, got 0.0"),
@@ -194,7 +197,11 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
         (A3Config, {"value_dim": -1}, "value_dim must be from 1 to 8192, got -1"),
         (A3Config, {"value_dim": 8, "values": "inputs"}, "value_dim is of projected values"),
         (A3Config, {"heads": 3}, "heads must divide the 2 . hidden features of a word: 3 do not"),
-        (BidafConfig, {"characters": False, "highway": "characters"}, "needs characters: for no"),
+        (
+            BidafConfig,
+            {"characters": False, "highway": "characters"},
+            "characters: set it to",
+        ),
         (RnetConfig, {"cell": "lstm"}, "made of GRU cells: cell 'lstm'"),
         (RnetConfig, {"attention": "flow", "self_attention": False}, "nothing is gated"),
     ],
@@ -204,3 +211,9 @@ def test_what_does_not_go_together_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         kind(**changes)
+
+
+def test_what_has_no_effect_is_not_in_the_way() -> None:
+    BidafConfig(characters=False, highway="characters", highway_layers=0)
+    QanetConfig(encoder="recurrent", model_dim=100)
+    QanetConfig(self_attention=False, model_dim=100)

@@ -198,6 +198,17 @@ def run_configs(path: str) -> None:
         ("source:", "base: 'no'\nsource:", "base: 'no' is none of one, other"),
         ("{short: {clip", "{shrot: {clip", "row other: training: 'shrot' is none of full, short"),
         ("paper: {f1:", "paper: {F1:", "row one: paper: 'F1' is none of f1, exact"),
+        ("f1: 77.6", "f1: .nan", "row one: paper.f1 must be a number, not nan"),
+        ("f1: 77.6", f"f1: {'9' * 400}", "row one: paper.f1 must be a number"),
+        ("questions: 8", "questions: -8", "budgets: questions must be at least 0, not -8"),
+        *(
+            ("name: one", f"name: {name}", "its folder cannot have this name")
+            for name in ("../one", "..", "''", "a/b", ".one", "results.json", "further-one")
+        ),
+        *(
+            ("paper: {f1: 77.6}", f"train: [{name}]", "is no name of a file beside the study's")
+            for name in ("more/one.json", "''", "..", "/one.json")
+        ),
     ],
 )
 def test_a_mistake_in_a_study_is_named(tmp_path: Path, old: str, new: str, named: str) -> None:

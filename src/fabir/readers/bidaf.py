@@ -23,7 +23,7 @@ from fabir.layers.fusion import AttentionFlow, Fusion, Init, initialise_
 from fabir.layers.masking import masked_softmax
 from fabir.layers.pointer import mask_logits
 from fabir.layers.recurrent import Bidirectional, Cell
-from fabir.readers.checks import check_fields
+from fabir.readers.checks import LARGEST, check_fields
 from fabir.readers.network import Network
 
 
@@ -92,14 +92,14 @@ class BidafConfig:
             if getattr(self, name):  # 0 is for none
                 check_fields(self, sizes=(name,))
         widths, filters = self.character_widths, self.character_filters
-        if not widths or min(widths) < 1 or filters < len(widths):
+        if not widths or min(widths) < 1 or max(widths) > LARGEST or filters < len(widths):
             raise ValueError(
-                "character_widths must be 1 or more, and no more widths than character_filters: "
-                f"got {widths} and {filters}"
+                f"character_widths must be from 1 to {LARGEST}, and no more widths than "
+                f"character_filters: got {widths} and {filters}"
             )
-        if self.highway == "characters" and not self.characters:
+        if self.highway == "characters" and self.highway_layers and not self.characters:
             raise ValueError(
-                'highway "characters" needs characters: for no highway set highway_layers to 0'
+                'highway "characters" needs characters: set it to joined, or highway_layers to 0'
             )
 
 

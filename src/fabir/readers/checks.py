@@ -1,6 +1,7 @@
 """Checks of a network's configuration, made when it is built: the error names the field."""
 
 import reprlib
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -66,6 +67,8 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
     elif hint is float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{name} must be a number, got {reprlib.repr(value)}")
+        if abs(value) > sys.float_info.max and abs(value) != float("inf"):
+            raise ValueError(f"{name} is too large a number: {reprlib.repr(value)}")
     elif hint in (bool, int) and type(value) is not hint:
         kind = "true or false" if hint is bool else "a whole number"
         raise ValueError(f"{name} must be {kind}, got {reprlib.repr(value)}")

@@ -90,7 +90,8 @@ class QanetConfig:
             rates=("dropout", "dropout_characters", "layer_dropout"),
         )
         check_even("model_dim", self.model_dim)
-        check_heads("model_dim", self.model_dim, self.heads)
+        if self.encoder == "blocks" and self.self_attention:
+            check_heads("model_dim", self.model_dim, self.heads)
         if not self.recurrent_layers:
             raise ValueError("recurrent_layers must be at least 1: encoder 'blocks' has none")
 

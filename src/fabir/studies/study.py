@@ -1,6 +1,7 @@
 """A study: the rows of a paper's table, the paper's figures, and budgets to run them on. Data, read
 from a file; nothing is run here."""
 
+import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from fabir.training.config_files import SHIPPED, load_config, read_yaml
 from fabir.training.keys import KINDS, suggestion
 from fabir.training.settings import RunConfig
 
+_OWN = "results.json", "report.md", "train.json.gz", "dev.json.gz"  # beside the rows' folders
 _KINDS = KINDS | {tuple: "a list"}  # what values of a study must be, in words
 
 
@@ -33,7 +35,7 @@ class Budget:
         vectors: the name of the word vectors' file, if not the study's
 
     Raises:
-        ValueError: no reader has such a field of its network.
+        ValueError: no reader has such a field of its network, or a number is below 0.
     """
 
     questions: int = 0
@@ -44,6 +46,9 @@ class Budget:
     vectors: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("questions", "dev_questions"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"budgets: {name} must be at least 0, not {getattr(self, name)}")
         known = {name for reader in READERS for name in _network_fields(reader)}
         for name in self.network.keys() - known:
             meant = suggestion(name, known)
@@ -63,6 +68,10 @@ class Row:
         training: by budget, values of its training section that go before the budget's
         train: names of further training files, which lie beside the study's
         paper: the paper's figures by measure (`f1`, `exact`, `parameters` ...)
+
+    Raises:
+        ValueError: no folder can have the name, a file is not beside the study's, or a figure is no
+            number.
     """
 
     name: str
@@ -71,6 +80,19 @@ class Row:
     training: dict[str, dict[str, Any]] = field(default_factory=dict)
     train: tuple[str, ...] = ()
     paper: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        own = self.name in _OWN or self.name.startswith("further-")
+        if own or not _is_name(self.name):
+            raise ValueError(f"row {self.name!r}: its folder cannot have this name")
+        for name in self.train:
+            if not _is_name(name):
+                raise ValueError(
+                    f"row {self.name}: train: {name!r} is no name of a file beside the study's"
+                )
+        for name, figure in self.paper.items():
+            if not math.isfinite(figure):
+                raise ValueError(f"row {self.name}: paper.{name} must be a number, not {figure}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +184,11 @@ class Study:
             return load_config(config, overrides)
         except InputError as error:
             raise InputError(f"row {row.name}, budget {name}: {error}") from error
+
+
+def _is_name(name: str) -> bool:
+    """Whether it is that of a file or folder, in the folder that is meant, and not hidden."""
+    return bool(re.fullmatch(r"[^./\\\x00-\x1f][^/\\\x00-\x1f]*", name))
 
 
 @cache
@@ -257,7 +284,7 @@ def _parsed(place: str, hint: Any, value: Any) -> Any:
             str(name): _parsed(_part(place, of, name), of, each) for name, each in value.items()
         }
     if kind is float and type(value) in (int, str):  # YAML reads 1e3 as text
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             return float(value)
     if hint is Any or type(value) is kind:
         return value
