@@ -287,3 +287,14 @@ def test_a_part_is_found_under_a_name_of_another_case_or_said_to_be_missing(tmp_
             assert (found, lost) == (["Mill: Upper\nBuilt: 1834"], [])
         else:
             assert "xl/texts.xml" in lost[0]
+
+
+@pytest.mark.parametrize("number", [14, 27, 31, 36, 50, 57])
+def test_dates_whose_format_has_only_a_number_are_dates(tmp_path: Path, number: int) -> None:
+    rows = row("Mill", "Built") + row("Upper", value(45292, 1))
+    path = write_xlsx(tmp_path / "a.xlsx", rows, formats=("0",))
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for name in old.namelist():
+            content = old.read(name).replace(b's:xf numFmtId="200"', b's:xf numFmtId="%d"' % number)
+            new.writestr(name, content)
+    assert texts(tmp_path / "b.xlsx") == ["Mill: Upper\nBuilt: 2024-01-01"]

@@ -71,12 +71,11 @@ def write_report(analysis: dict[str, Any], output: Path) -> Path:
     figures["calibration"] = _calibration(analysis)
     for name, figure in figures.items():
         save(figure, output / f"{name.replace(' ', '-')}.png")
-    _write_csv(output / "groups.csv", _group_rows(analysis))
-    _write_csv(output / "calibration.csv", _calibration_rows(analysis))
-    if confusions := _confusions(analysis):
-        _write_csv(output / "no-answer.csv", confusions)
-    if analysis["questions"]:  # a published analysis may leave the questions out
-        _write_csv(output / "questions.csv", _question_rows(analysis))
+    questions = _question_rows(analysis) if analysis["questions"] else []  # may be left out
+    tables = _group_rows(analysis), _calibration_rows(analysis), _confusions(analysis), questions
+    for name, rows in zip(_TABLES, tables, strict=True):
+        if rows:
+            _write_csv(output / name, rows)
     with replacing(output / PAGE) as temporary:
         temporary.write_text(_page(analysis, output), encoding="utf-8")
     return output / PAGE
