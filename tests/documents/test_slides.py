@@ -159,3 +159,14 @@ def test_embedded_files_are_named(tmp_path: Path) -> None:
     assert read(write_pptx(tmp_path / "a.pptx", slide), lost).text == "Rain"
     [reason] = lost
     assert reason.endswith("slide 1 has an embedded file, which is not read")
+
+
+def test_equations_keep_exponents_and_fractions(tmp_path: Path) -> None:
+    def part(name: str, number: int) -> str:
+        return f"<m:{name}><m:r><m:t>{number}</m:t></m:r></m:{name}>"
+
+    power = f"<m:oMath><m:sSup>{part('e', 10)}{part('sup', 6)}</m:sSup></m:oMath>"
+    half = f"<m:oMath><m:f>{part('num', 1)}{part('den', 2)}</m:f></m:oMath>"
+    body = "".join(f"<a:p>{each}</a:p>" for each in (power, half))
+    found = read(write_pptx(tmp_path / "a.pptx", f"<p:sp><p:txBody>{body}</p:txBody></p:sp>"))
+    assert pages(found) == [["10^6", "1/2"]]
