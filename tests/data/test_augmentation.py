@@ -99,6 +99,9 @@ def test_questions_without_an_answer_stay() -> None:
     none = Question("none", "Why?", (), impossible=True, plausible=(Answer("1871", 26),))
     ((_, kept),) = augment(data(none), Dictionary({})).data.questions
     assert kept == Question("none-paraphrase", "Why?", (), impossible=True)
+    unknown = Question("unknown", "Why?", ())  # a teacher can answer it
+    ((_, kept),) = augment(data(unknown), Dictionary({})).data.questions
+    assert kept == Question("unknown-paraphrase", "Why?", ())
 
 
 def test_a_seed_chooses_among_paraphrases() -> None:

@@ -48,7 +48,7 @@ def augment(
     Where the paraphrase of an answer's sentence has the answer's words as they were, these are the
     new answer: at the place nearest to the old one, relative to the sentence. Else `find_again`
     looks for it. An answer is lost if it spans several sentences or its score is below `threshold`.
-    A question that loses all its answers is dropped; an unanswerable question is kept. The texts of
+    A question that loses all its answers is dropped; one that has none is kept. The texts of
     questions do not change; their ids get "-paraphrase" appended.
 
     Raises:
@@ -78,7 +78,7 @@ def augment(
             answers = [rewritten.answer(answer, threshold) for answer in question.answers]
             kept = tuple(dict.fromkeys(answer for answer in answers if answer))
             lost += answers.count(None)
-            if kept or question.impossible:
+            if kept or not question.answers:
                 id = f"{question.id}-paraphrase"
                 questions.append(replace(question, id=id, answers=kept, plausible=()))
         if questions:
