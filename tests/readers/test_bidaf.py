@@ -194,6 +194,11 @@ def shipped(name: str, **changes: Any) -> tuple[str, Any]:
         (A3Config, {"attention": "flow", "keep_passage": True}, "keep_passage is of coattention"),
         (A3Config, {"attention": "flow", "skip": True}, "skip is of self-attention: .* flow has"),
         (A3Config, {"attention": "coattention", "key_dim": 8}, "key_dim is of self-attention"),
+        (
+            A3Config,
+            {"attention": "flow", "attention_start": "glorot"},
+            "attention_start is of self",
+        ),
         (A3Config, {"value_dim": -1}, "value_dim must be from 1 to 8192, got -1"),
         (A3Config, {"value_dim": 8, "values": "inputs"}, "value_dim is of projected values"),
         (A3Config, {"heads": 3}, "heads must divide the 2 . hidden features of a word: 3 do not"),
@@ -217,3 +222,4 @@ def test_what_has_no_effect_is_not_in_the_way() -> None:
     BidafConfig(characters=False, highway="characters", highway_layers=0)
     QanetConfig(encoder="recurrent", model_dim=100)
     QanetConfig(self_attention=False, model_dim=100)
+    A3Config(attention="coattention", heads=3)

@@ -18,6 +18,7 @@ from fabir.layers.recurrent import Bidirectional
 from fabir.readers.bidaf import Bidaf, BidafConfig
 from fabir.readers.checks import check_fields, check_heads
 
+_SELF_ATTENDING = ("stacked", "merged", "cross", "trilinear")
 _PARTS = (  # a part, the attentions that have it, and its fields
     (
         "coattention",
@@ -26,8 +27,8 @@ _PARTS = (  # a part, the attentions that have it, and its fields
     ),
     (
         "self-attention",
-        ("stacked", "merged", "cross", "trilinear"),
-        ("key_dim", "value_dim", "values", "skip"),
+        _SELF_ATTENDING,
+        ("key_dim", "value_dim", "values", "skip", "attention_start"),
     ),
 )
 
@@ -88,7 +89,7 @@ class A3Config(BidafConfig):
         own = (name for name in ("key_dim", "value_dim") if getattr(self, name))
         sizes = ("heads", "pointer_hidden", *own)
         check_fields(self, sizes=sizes, positive=("sentinel_spread",))
-        if not self.key_dim:
+        if self.attention in _SELF_ATTENDING and not self.key_dim:
             check_heads("the 2 * hidden features of a word", 2 * self.hidden, self.heads)
         if self.value_dim and self.values == "inputs":
             raise ValueError(
