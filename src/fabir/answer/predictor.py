@@ -37,7 +37,7 @@ class Predictor:
         model: a trained model
         window: words of a window; a longer passage is divided into overlapping windows
         stride: words from one window's beginning to the next
-        max_words: words of the longest answer (FABIR eq. 19)
+        max_words: words of the longest answer (FABIR eq. 19), before its ends become whole units
         max_question: words of a question that are read; a longer one is cut, with a warning
         memory: bytes of the passage cache, and again as many of the cache of spellings
         threshold: from 0 to 1; an answer is given if its score and the probability that the
