@@ -5,8 +5,8 @@
 #
 # So many rows train at once: one alone leaves most of a GPU idle. `nvidia-cuda-mps-control -d` before
 # lets them share it at the same moment. Call it again to go on: what is measured stays, and a row that
-# was broken off goes on from its last checkpoint. The options are those of `fabir reproduce`. Reports
-# are in runs/STUDY-BUDGET.
+# was broken off goes on from its last checkpoint. Budget and options are those of `fabir reproduce`: `gpu`
+# has one recipe for all rows, `full-50d` the papers' own. Reports are in runs/STUDY-BUDGET.
 set -eu
 end=$(($(date +%s) + $1 * 60)) workers=$2 budget=$3
 shift 3

@@ -53,10 +53,10 @@ def best_scores(folder: Path, *, last: bool = False) -> dict[str, float]:
 
 
 def curve(folder: Path) -> list[dict[str, float]]:
-    """Epoch, loss and scores of each evaluation."""
+    """Epoch and mean loss of every line, and the scores of each evaluation."""
     return [
         {name: value for name, value in line.items() if name not in ("step", "seconds", "total")}
-        for line in _evaluations(folder)
+        for line in _lines(folder)
     ]
 
 
