@@ -34,7 +34,9 @@ class Plain:
         trained = self.weights["embedding.words.trained"]
         padding = torch.zeros_like(trained[:1])
         rows = torch.cat([padding, trained, self.weights["embedding.words.fixed"]])
-        x = self.linear("embedding.projection", rows[batch.words[types]])
+        x = rows[batch.words[types]]
+        if getattr(self.config, "word_projection", True):
+            x = self.linear("embedding.projection", x)
         if getattr(self.config, "characters", True):
             spelt = [self.spell(row[row > 0]) for row in batch.characters[types]]
             x = torch.cat([x, torch.stack(spelt)], dim=1)

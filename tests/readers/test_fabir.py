@@ -33,6 +33,7 @@ VARIANTS = {
     "1 convolution": FabirConfig(selector_convolutions=1),
     "4 convolutions": FabirConfig(selector_convolutions=4, selector_width=3),
     "valid windows": FabirConfig(character_windows="valid"),
+    "no projection": FabirConfig(word_projection=False),
 }
 WRITTEN_OUT = NETWORKS | VARIANTS
 
