@@ -144,21 +144,20 @@ def test_rows_have_the_published_recipes(name: str) -> None:
 
 
 # Sizes and choices that the papers name, of all their rows but for what a row is about.
-RANDOM: dict[str, Any] = {"init": "random"}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "bidaf": RANDOM | {
+    "bidaf": {
         "hidden": 100, "character_filters": 100, "character_widths": (5,), "highway_layers": 2,
         "modelling_layers": 2, "cell": "lstm", "dropout": 0.2,
     },
-    "rnet": RANDOM | {
+    "rnet": {
         "hidden": 100, "character_dim": 20, "character_filters": 100, "cell": "gru",
         "highway": "characters",
     },
-    "a3": RANDOM | {
+    "a3": {
         "hidden": 100, "character_widths": (2, 3, 4), "character_windows": "valid",
         "character_margin": 1, "word_activation": "sigmoid", "word_dim": 100, "joined_dim": 100,
     },
-    "qanet": RANDOM | {
+    "qanet": {
         "character_dim": 200, "character_filters": 200, "highway_layers": 2, "model_dim": 128,
         "heads": 8, "convolutions": 4, "width": 7, "model_convolutions": 2, "model_width": 5,
         "model_blocks": 7, "encoder": "blocks", "self_attention": True, "separable": True,
