@@ -214,7 +214,11 @@ def logistic_regression(
         curve = (inputs * (weights * chances * (1 - chances))[:, None]).T @ inputs + ridge
         step = np.linalg.solve(curve, slope)
         steps = (found + step / 2**halvings for halvings in range(30))
-        found = next((each for each in steps if loss(each) < loss(found)), found)
+        before = loss(found)
+        better = next((each for each in steps if loss(each) < before), None)
+        if better is None:
+            break
+        found = better
     return tuple(round(float(x), 5) for x in found)
 
 
